@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the world tells us and what we ask of it: addresses, links, routes, probes, answers.
+ * Plain values without behaviour; the world rooms fill them in, the core thinks about them.
+ *
+ * Sizes and MTUs are bytes of a whole IP packet, header included. Times are CLOCK_MONOTONIC in
+ * microseconds. Errors are negative errno values.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USEC_PER_SEC 1000000ULL
+#define USEC_PER_MSEC 1000ULL
+#define USEC_NEVER UINT64_MAX
+
+#define SIZE_LARGEST 65535U   /* RFC 791 section 3.1: Total Length has 16 bits */
+#define CONTROL_IPV4 68U      /* RFC 791 section 3.2: every path carries 68 */
+#define CONTROL_IPV6 100U     /* RFC 8200 section 5: every path carries 1280 */
+#define IPV6_SMALLEST_MTU 1280U /* RFC 8200 section 5 */
+
+enum address_family {
+	ADDRESS_NONE = 0,
+	ADDRESS_IPV4 = 4,
+	ADDRESS_IPV6 = 6,
+};
+
+struct address {
+	uint8_t family;    /* enum address_family */
+	uint8_t bytes[16]; /* network order; IPv4 uses the first four, the rest is 0 */
+	int zone;          /* link index of an IPv6 link-local address, else 0 */
+};
+
+#define LINK_NAME_SIZE 16 /* with the closing NUL */
+
+struct link {
+	int index;
+	char name[LINK_NAME_SIZE];
+	char kind[LINK_NAME_SIZE]; /* "veth", "bridge", ...; "" for hardware */
+	uint32_t mtu;
+	uint32_t min_mtu;  /* 0: the driver does not say */
+	uint32_t max_mtu;  /* 0: the driver does not say */
+	uint32_t ipv6_mtu; /* what IPv6 uses on this link; 0: IPv6 is off on it */
+	int parent;        /* link below it (IFLA_LINK), 0 none or in another namespace */
+	int master;        /* bridge or bond it belongs to, 0 none */
+	bool up;           /* set up by the administrator */
+	bool carrier;      /* can carry packets now */
+	bool loopback;
+};
+
+struct route {
+	int error;              /* why there is none: -ENETUNREACH, -EHOSTUNREACH, -EACCES ...; 0 there is one */
+	int link;               /* egress link index */
+	bool local;             /* the address is one of this host's own */
+	struct address source;  /* what the kernel would send from */
+	struct address gateway; /* next hop; family ADDRESS_NONE: on the link itself */
+	uint32_t mtu;           /* the route's own mtu metric, 0 none */
+	bool mtu_locked;
+	uint32_t kernel_mtu;    /* what the kernel would use now: exceptions, locks, route and link */
+	uint32_t exception_sec; /* seconds until a learned exception expires, 0: there is none */
+};
+
+/* One packet to send, DF set, never fragmented. */
+struct probe {
+	uint64_t nonce;        /* random, new every round; carried in the payload */
+	struct address to;
+	struct address from;   /* ADDRESS_NONE: the kernel chooses */
+	int link;              /* 0: the route decides */
+	uint32_t size;
+	uint16_t ident;        /* the flow; the same from round to round */
+	uint16_t sequence;
+	uint8_t ttl;           /* 0: the system's default */
+};
+
+enum answer_kind {
+	ANSWER_ECHO,          /* the peer's reply */
+	ANSWER_TOO_BIG,       /* RFC 792 type 3 code 4, RFC 4443 type 2 */
+	ANSWER_UNREACHABLE,   /* any other destination unreachable */
+	ANSWER_TIME_EXCEEDED,
+	ANSWER_REFUSED,       /* this host would not send the probe: error tells why */
+};
+
+struct answer {
+	enum answer_kind kind;
+	struct address from;   /* who sent it; ADDRESS_NONE for ANSWER_REFUSED */
+	struct address to;     /* the peer that the probe was for */
+	int link;              /* link it came in by */
+	uint16_t ident;
+	uint16_t sequence;
+	bool has_nonce;        /* a report may quote too little of the probe to hold it */
+	uint64_t nonce;
+	uint32_t size;         /* the probe's size: of the whole reply, or as quoted by the report */
+	uint32_t mtu;          /* ANSWER_TOO_BIG: the size the router says fits */
+	uint32_t fragment;     /* ANSWER_ECHO: largest fragment that the reply came in, 0 whole */
+	int error;             /* ANSWER_UNREACHABLE, ANSWER_REFUSED: negative errno */
+};
+
+bool address_equal(const struct address *a, const struct address *b);
+bool address_is_link_local(const struct address *address);

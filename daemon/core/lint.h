@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Findings: what is wrong beside the verdict, seen in the facts without sending anything.
+ * A finding is an id and its numbers; the sentences are the face's matter.
+ */
+#pragma once
+
+#include "verdict.h"
+
+enum finding_id {
+	FINDING_LINK_BELOW_EXPECTED,
+	FINDING_ROUTE_MTU_BELOW_LINK,
+	FINDING_ROUTE_MTU_ABOVE_LINK,
+	FINDING_IPV6_MTU_BELOW_LINK,
+	FINDING_MTU_ABOVE_DRIVER_MAX,
+	FINDING_PTB_WRONG,
+	FINDING_RETURN_SMALLER,
+};
+#define FINDING_COUNT 7
+
+struct finding {
+	enum finding_id id;
+	enum severity severity;
+	uint32_t is;             /* the size that was found */
+	uint32_t should;         /* the size that it is held against */
+	char link[LINK_NAME_SIZE]; /* the link it is about, "" none */
+	struct address from;     /* FINDING_PTB_WRONG: the router */
+};
+
+#define FINDINGS_LARGEST 8
+
+struct findings {
+	unsigned count;
+	struct finding list[FINDINGS_LARGEST];
+};
+
+/* `expected` 0: nothing is expected of this link. */
+void lint_link(const struct link *link, uint32_t expected, struct findings *ret);
+
+/* `link` is the egress link, NULL unknown; `evidence` NULL: no round yet. */
+void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
+	       const struct evidence *evidence, struct findings *ret);
+
+const struct finding *findings_find(const struct findings *findings, enum finding_id id);
+bool finding_equal(const struct finding *a, const struct finding *b);

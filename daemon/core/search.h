@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The largest size that passes, thought out from what was tried so far. A search is a view on
+ * the tries of one flow: it keeps nothing of its own.
+ *
+ * An answer raises the floor at once. A silence only suggests: a size counts as too big after
+ * enough of its tries went unanswered although something sent beside them was answered.
+ */
+#pragma once
+
+#include "facts.h"
+
+enum try_state {
+	TRY_WAITING,
+	TRY_ANSWERED,
+	TRY_SILENT,
+	TRY_REPORTED, /* a router said too big */
+	TRY_REFUSED,  /* this host would not send it */
+	TRY_VOID,     /* never sent, or what happened to it tells nothing */
+};
+
+/* One probe that was sent. */
+struct try {
+	uint64_t sent_usec;
+	uint32_t size;
+	uint16_t burst; /* tries of one burst left together */
+	uint8_t state;  /* enum try_state */
+};
+
+#define TRIES_LARGEST 160
+
+struct tries {
+	unsigned count;
+	struct try list[TRIES_LARGEST];
+};
+
+/* Plain loss: of probes that are known to fit. Fades, so that old times do not rule. */
+struct loss {
+	uint16_t sent;
+	uint16_t lost;
+};
+
+/* Largest answered size, 0 none. */
+uint32_t search_floor(const struct tries *tries);
+
+/* How often `size` failed although its burst was alive; reports and refusals count too. */
+unsigned search_failures(const struct tries *tries, uint32_t size);
+
+/* The smallest size above the floor that failed at least once; 0 none. */
+uint32_t search_suspect(const struct tries *tries);
+
+/* Tries of sizes up to the floor: how many are decided, how many of these were lost. */
+struct loss search_loss(const struct tries *tries);
+
+/* How many failures make a size too big, when `loss` is the path's plain loss: `tries`, and more
+ * where chance alone could explain that many. */
+unsigned search_needed(struct loss loss, unsigned tries);
+
+/*
+ * Up to `most` sizes between floor and suspect (both left out), ascending: well-known MTUs
+ * first, then an even split of what is left; together at most `bytes`.
+ */
+unsigned search_next(uint32_t floor, uint32_t suspect, unsigned most, uint32_t bytes,
+		     uint32_t *ret_sizes);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a round's evidence means: verdict, direction, locus, severity, and the findings beside it.
+ * Decides only; when to announce it is the peer's matter.
+ */
+#pragma once
+
+#include "facts.h"
+
+enum verdict {
+	VERDICT_UNKNOWN,
+	VERDICT_CONSISTENT,
+	VERDICT_REDUCED,
+	VERDICT_BLACK_HOLE,
+	VERDICT_PARTIAL,
+	VERDICT_LOSSY,
+	VERDICT_MISCONFIGURED,
+	VERDICT_UNREACHABLE,
+	VERDICT_UNVERIFIABLE,
+};
+#define VERDICT_COUNT 9
+
+enum severity {
+	SEVERITY_NONE, /* not measured yet */
+	SEVERITY_OK,
+	SEVERITY_NOTICE,
+	SEVERITY_WARNING,
+	SEVERITY_CRITICAL,
+};
+
+enum direction {
+	DIRECTION_NONE, /* there is no fault */
+	DIRECTION_UNKNOWN,
+	DIRECTION_FORWARD,
+	DIRECTION_RETURN,
+	DIRECTION_BOTH,
+};
+
+enum locus {
+	LOCUS_NONE,
+	LOCUS_LOCAL,
+	LOCUS_ON_LINK,
+	LOCUS_AFTER, /* the last hop that the full size reached */
+	LOCUS_AT,    /* the router that refused */
+};
+
+/* Why a path is unreachable or misconfigured; more than the verdict's word says. */
+enum reason {
+	REASON_NONE,
+	REASON_LINK_SMALLER,   /* the link's MTU is below the expected one */
+	REASON_ROUTE_SMALLER,  /* the route's MTU is below the expected one */
+	REASON_WRONG_LINK,     /* the route does not use the configured link */
+	REASON_SEND_REFUSED,   /* this host's packet filter refuses to send (EPERM) */
+	REASON_NO_ADDRESS,     /* the host name does not resolve */
+	REASON_OWN_ADDRESS,    /* the address is this host's own */
+	REASON_NO_LINK,        /* the configured link is not there */
+	REASON_LINK_DOWN,      /* down or without carrier */
+	REASON_NO_ROUTE,
+	REASON_NO_NEIGHBOUR,   /* nobody answers ARP or neighbour discovery */
+	REASON_HOST_UNREACHABLE, /* a router says so */
+	REASON_SILENT,         /* no answer and no word why */
+};
+
+enum round_outcome {
+	OUTCOME_UNDECIDED, /* too much loss to tell, or cut short: no verdict from this round */
+	OUTCOME_FULL,      /* the full size was answered */
+	OUTCOME_LESS,      /* passes was answered, passes + 1 and the full size were not */
+	OUTCOME_NOTHING,   /* not even the control was answered */
+};
+
+/* What a round found out. */
+struct evidence {
+	enum round_outcome outcome;
+	uint32_t full;            /* the size that was asked for */
+	uint32_t passes;          /* largest answered size, 0 none */
+	uint32_t fragment;        /* largest fragment of the full size's reply, 0 it came whole */
+	bool reported;            /* a router reported the full size as too big, and named `passes` */
+	struct address router;    /* who reported; ADDRESS_NONE nobody */
+	uint32_t wrong_mtu;       /* a reported value that is not what passes; see has_wrong_report */
+	bool has_wrong_report;
+	struct address wrong_router;
+	bool refused;             /* this host itself refused the full size (EPERM) */
+	int error;                /* last unreachable report or refusal for the control, 0 none */
+	struct address error_from;
+	uint64_t rtt_usec;        /* of the control, 0 unknown */
+};
+
+/* What is known of a path without probing it. */
+struct path_facts {
+	enum reason trouble;    /* REASON_NONE: it can be probed */
+	uint32_t expected;      /* expected MTU */
+	uint32_t capacity;      /* largest packet this host can send on it */
+	enum reason narrow;     /* why capacity < expected, else REASON_NONE */
+	uint32_t kernel_mtu;
+	bool expect_configured; /* ExpectMTU= of the peer or the link */
+	bool discovered;
+	bool ever_answered;
+};
+
+struct judgement {
+	enum verdict verdict;
+	enum severity severity;
+	enum direction direction;
+	enum locus locus;
+	enum reason reason;
+	struct address locus_address; /* LOCUS_AFTER, LOCUS_AT */
+	struct address router;        /* who sent the report; ADDRESS_NONE nobody */
+	uint32_t path_mtu;            /* forward, 0 unknown */
+	uint32_t return_mtu;          /* 0 unknown */
+	bool confirmed;               /* borne out by more than echo */
+};
+
+/* OUTCOME_UNDECIDED gives VERDICT_UNKNOWN. */
+void verdict_judge(const struct path_facts *facts, const struct evidence *evidence,
+		   struct judgement *ret);
+
+enum severity verdict_severity(enum verdict verdict, const struct path_facts *facts, bool confirmed);
+
+/* The order of badness: greater is worse. */
+int verdict_rank(enum verdict verdict);
+
+/* whether a person has to do something about it: warning or worse can come of it */
+bool verdict_is_fault(enum verdict verdict);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is said once, when it changes: structured records for journald, the same sentences on
+ * stderr where there is no journald.
+ */
+#pragma once
+
+#include "../core/roster.h"
+
+/* How much is said: LOG_ERR 3 ... LOG_DEBUG 7; INFO 6 by default. to_stderr: no journald. */
+struct journal {
+	int level;
+	bool to_stderr;
+};
+
+void journal_init(struct journal *journal);
+
+/* before == after in the verdict: the number or the router changed. */
+void journal_verdict(struct journal *journal, const struct peer *peer, const struct path *path,
+		     const struct judgement *before, const struct judgement *after);
+void journal_reminder(struct journal *journal, const struct peer *peer, const struct path *path);
+void journal_link_mtu(struct journal *journal, const struct link *before, const struct link *now);
+/* peer NULL: a link's finding. `severity` may be below the finding's own where another record
+ * already raised the alarm. */
+void journal_finding(struct journal *journal, const struct peer *peer, const struct path *path,
+		     const struct finding *finding, bool appeared, enum severity severity);
+void journal_config_rejected(struct journal *journal, const char *complaint);
+void journal_started(struct journal *journal, const struct roster *roster);
+
+/* Anything else, without a MESSAGE_ID of its own; level as in syslog(3). */
+void journal_plain(struct journal *journal, int level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One description of everything: the same fields for the bus, JSON and the table.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "../core/roster.h"
+
+enum field_type {
+	FIELD_STRING,   /* value.string, malloc'ed */
+	FIELD_BOOLEAN,
+	FIELD_INTEGER,  /* i */
+	FIELD_U32,      /* u */
+	FIELD_U64,      /* t */
+	FIELD_FINDINGS, /* a(ssss) */
+	FIELD_PATHS,    /* aa{sv} */
+};
+
+struct field_value {
+	union {
+		char *string; /* the caller frees */
+		bool boolean;
+		int32_t integer;
+		uint32_t u32;
+		uint64_t u64;
+		const struct findings *findings;
+		const struct peer *paths_of;
+	};
+};
+
+/* One property of INTERFACE 4 under its own name. `flags` tells whether a change is signalled. */
+struct peer_field {
+	const char *name;
+	enum field_type type;
+	bool signalled; /* part of PropertiesChanged */
+	bool of_path;   /* also a key in each dictionary of Paths */
+	int (*get)(const struct peer *peer, const struct path *path, struct field_value *ret);
+};
+
+struct link_field {
+	const char *name;
+	enum field_type type;
+	bool signalled;
+	int (*get)(const struct link_state *state, struct field_value *ret);
+};
+
+extern const struct peer_field report_peer_fields[]; /* ended by a NULL name */
+extern const struct link_field report_link_fields[];
+
+enum report_form {
+	REPORT_TABLE,
+	REPORT_JSON_SHORT,
+	REPORT_JSON_PRETTY,
+};
+
+/* The whole document that Describe() returns and --json prints. malloc'ed; NULL out of memory. */
+char *report_json(const struct roster *roster, bool pretty);
+
+/* The table of --once and of the foreground view: peers, then what is wrong, in words.
+ * `colour` for a terminal; `width` in columns, 0 unlimited. */
+void report_table(const struct roster *roster, FILE *out, bool colour, unsigned width);
+
+/* INTERFACE 6: 0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable or no peers. */
+int report_exit_code(const struct roster *roster);

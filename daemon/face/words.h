@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The words and sentences that people see, the same on every surface.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "../core/roster.h"
+
+#define ADDRESS_TEXT_SIZE 64
+
+/* "192.0.2.1", "fe80::1%eth1" (the zone's index where no link has it); "" for ADDRESS_NONE.
+ * Returns `buffer`. */
+const char *words_address(const struct address *address, char buffer[static ADDRESS_TEXT_SIZE]);
+/* The reverse: a numeric address; a %zone is given back in ret_zone ("" none), not looked up.
+ * -EINVAL when it is none. */
+int words_parse_address(const char *text, struct address *ret, char ret_zone[static LINK_NAME_SIZE]);
+
+const char *words_verdict(enum verdict verdict);     /* "black-hole" */
+const char *words_severity(enum severity severity);  /* "", "ok", "notice", "warning", "critical" */
+const char *words_direction(enum direction direction); /* "" for DIRECTION_NONE */
+const char *words_method(enum method method);
+const char *words_origin(enum origin origin);
+const char *words_finding(enum finding_id id);       /* "link-below-expected" */
+
+/* "on-link", "local", "after 192.0.2.254", "at 192.0.2.254", "" */
+char *words_locus(const struct judgement *judgement); /* malloc'ed, NULL out of memory */
+
+/* One sentence on why, "" when there is nothing to say. malloc'ed. */
+char *words_reason(const struct peer *peer, const struct path *path,
+		   const struct judgement *judgement);
+
+/* "peer san-a (192.0.2.10) by eth1: black-hole, 1500 of 9000 bytes pass (ping payload 1472, TCP
+ * MSS 1460) and nobody says so". malloc'ed. */
+char *words_verdict_sentence(const struct peer *peer, const struct path *path,
+			     const struct judgement *judgement);
+
+/* What is wrong, and what to do. malloc'ed. */
+char *words_finding_text(const struct finding *finding);
+char *words_finding_advice(const struct finding *finding);
+
+/* PRIORITY= of a severity: critical 3, warning 4, notice 5, ok 6. */
+int words_priority(enum severity severity);
