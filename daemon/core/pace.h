@@ -9,17 +9,23 @@
 struct pace {
 	uint64_t bits_per_sec; /* ProbeBandwidth=; 0: no limit */
 	uint64_t free_usec;    /* all that was booked is through by then */
+	uint32_t stretch;      /* intervals are this many thousandths as long; at least 1000 */
 };
 
-/* Books `bytes` at the end of what is booked and returns when they may be sent: `now_usec` or
+void pace_init(struct pace *pace, uint64_t bits_per_sec);
+
+/* Books `bytes` behind what is booked already and returns when they may be sent: `now_usec` or
  * later. First booked, first sent. */
 uint64_t pace_book(struct pace *pace, uint64_t now_usec, uint32_t bytes);
 
-/* How long one interval has to be for `bytes_per_interval` to fit: at least `interval_usec`. */
-uint64_t pace_interval(const struct pace *pace, uint64_t interval_usec, uint64_t bytes_per_interval);
+/* What all healthy rounds need together, in bits per second, decides how far intervals are
+ * stretched so that they fit and searches still have room. True when the stretch changed. */
+bool pace_load(struct pace *pace, uint64_t load_bits_per_sec);
 
-/* The place within the interval of number `position` of `count` paths; rounds share a slot of
- * 100 ms so that their packets share a system call. */
+uint64_t pace_interval(const struct pace *pace, uint64_t interval_usec);
+
+/* The place within the interval of number `position` of `count` paths. Rounds share slots so that
+ * their packets share system calls. */
 uint64_t pace_phase(uint64_t interval_usec, unsigned position, unsigned count);
 
 /* The next time at this place in the interval that is at least half an interval away. */

@@ -15,49 +15,63 @@
 
 struct round_settings {
 	uint64_t nonce;
-	uint64_t timeout_usec; /* longest wait for an answer */
-	uint64_t rtt_usec;     /* smoothed, of earlier rounds; 0 unknown */
-	struct loss loss;      /* of earlier rounds */
+	uint64_t timeout_usec;   /* longest wait for an answer */
+	uint64_t rtt_usec;       /* smoothed, of earlier rounds; 0 unknown */
+	struct loss loss;        /* of earlier rounds */
 	uint32_t full;
 	uint32_t control;
-	uint32_t hint;         /* what passed in the last round, 0 none */
+	uint32_t least;          /* smallest MTU that a router may name */
+	uint32_t hint;           /* what passed in the last round, 0 none */
 	unsigned tries;
-	bool followed_up;      /* another round after at least a second follows before anything is said */
+	bool followed_up;        /* nothing is said before another round, a second later at least */
 	uint16_t first_sequence;
 };
 
+/* What a router said of one size. */
+struct round_report {
+	uint32_t size;
+	uint32_t mtu;
+	struct address from;
+};
+
+#define REPORTS_LARGEST 8
+
 struct round {
 	struct round_settings settings;
-	struct evidence evidence;
+	struct evidence evidence;   /* complete when done */
 	struct tries tries;
-	uint64_t send_usec;    /* when the planned burst may go; USEC_NEVER none is planned */
-	uint64_t oversize_usec; /* when something above the floor was last sent */
+	struct round_report reports[REPORTS_LARGEST]; /* the first is the full size's */
 	uint32_t plan[BURST_LARGEST];
-	unsigned plan_count;
-	uint32_t hinted;       /* a size to ask because a report or the last round suggests it */
-	unsigned quiet;        /* full-size tries that no other oversize probe preceded within a second */
-	uint16_t burst;
+	unsigned plan_count;        /* 0: nothing is planned */
+	unsigned report_count;
+	unsigned quiet;             /* full-size tries with no oversize probe in the second before */
+	uint64_t began_usec;
+	uint64_t send_usec;         /* when the plan may be sent */
+	uint64_t oversize_usec;     /* when something above the floor was last sent, 0 never */
+	uint64_t rtt_usec;          /* largest seen in this round, 0 none */
+	uint32_t suggested;         /* a size to ask because a report or the last round named it */
+	uint16_t bursts;
 	bool done;
 };
 
-/* Sizes to send now, as one burst; sequence of sizes[i] is first_sequence + i. */
+/* Sizes to send now, together; the sequence of sizes[i] is first_sequence + i. */
 struct burst {
 	unsigned count;
 	uint16_t first_sequence;
 	uint32_t sizes[BURST_LARGEST];
 };
 
-void round_begin(struct round *round, const struct round_settings *settings);
+void round_begin(struct round *round, const struct round_settings *settings, uint64_t now_usec);
 
-/* True when the answer belongs to this round (sequence, size, nonce); then step. */
+/* True when the answer belongs to this round (sequence, size, nonce); step afterwards. */
 bool round_answer(struct round *round, const struct answer *answer, uint64_t now_usec);
 
-/* The kernel dropped packets: what is still waited for tells nothing. */
+/* The kernel dropped packets: what was not answered tells nothing. */
 void round_overflow(struct round *round);
 
 /*
  * Goes on as far as it can: fills *ret_burst when something is to be sent now, and returns when to
- * call again at the latest; USEC_NEVER when round->done and the evidence is complete.
+ * call again at the latest; USEC_NEVER when round->done.
  */
 uint64_t round_step(struct round *round, struct pace *pace, uint64_t now_usec,
 		    struct burst *ret_burst);

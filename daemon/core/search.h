@@ -21,13 +21,13 @@ enum try_state {
 
 /* One probe that was sent. */
 struct try {
-	uint64_t sent_usec;
-	uint32_t size;
-	uint16_t burst; /* tries of one burst left together */
-	uint8_t state;  /* enum try_state */
+	uint32_t sent_usec; /* since the round began */
+	uint16_t size;
+	uint8_t burst; /* tries of one burst left together */
+	uint8_t state; /* enum try_state */
 };
 
-#define TRIES_LARGEST 160
+#define TRIES_LARGEST 240
 
 struct tries {
 	unsigned count;
@@ -39,6 +39,8 @@ struct loss {
 	uint16_t sent;
 	uint16_t lost;
 };
+
+void loss_add(struct loss *loss, struct loss more);
 
 /* Largest answered size, 0 none. */
 uint32_t search_floor(const struct tries *tries);
@@ -56,9 +58,14 @@ struct loss search_loss(const struct tries *tries);
  * where chance alone could explain that many. */
 unsigned search_needed(struct loss loss, unsigned tries);
 
+struct search_limit {
+	unsigned sizes; /* how many at most */
+	uint32_t bytes; /* together at most; one size is always given */
+};
+
 /*
- * Up to `most` sizes between floor and suspect (both left out), ascending: well-known MTUs
- * first, then an even split of what is left; together at most `bytes`.
+ * Sizes to ask between floor and suspect (both left out), ascending: well-known MTUs first, then
+ * the middles of what is left. Returns how many; 0 when nothing lies between.
  */
-unsigned search_next(uint32_t floor, uint32_t suspect, unsigned most, uint32_t bytes,
+unsigned search_next(uint32_t floor, uint32_t suspect, struct search_limit limit,
 		     uint32_t *ret_sizes);

@@ -74,14 +74,15 @@ struct evidence {
 	uint32_t full;            /* the size that was asked for */
 	uint32_t passes;          /* largest answered size, 0 none */
 	uint32_t fragment;        /* largest fragment of the full size's reply, 0 it came whole */
-	bool reported;            /* a router reported the full size as too big, and named `passes` */
+	bool reported;            /* reports for the full size lead down to a size that passes */
 	struct address router;    /* who reported; ADDRESS_NONE nobody */
 	uint32_t wrong_mtu;       /* a reported value that is not what passes; see has_wrong_report */
 	bool has_wrong_report;
 	struct address wrong_router;
 	bool refused;             /* this host itself refused the full size (EPERM) */
-	int error;                /* last unreachable report or refusal for the control, 0 none */
+	int error;                /* last unreachable report, or refusal of the control; 0 none */
 	struct address error_from;
+	bool error_is_own;        /* it came from this host: its neighbour did not answer */
 	uint64_t rtt_usec;        /* of the control, 0 unknown */
 };
 
@@ -90,9 +91,10 @@ struct path_facts {
 	enum reason trouble;    /* REASON_NONE: it can be probed */
 	uint32_t expected;      /* expected MTU */
 	uint32_t capacity;      /* largest packet this host can send on it */
-	enum reason narrow;     /* why capacity < expected, else REASON_NONE */
+	enum reason narrow;     /* why this host cannot send the expected size, else REASON_NONE */
 	uint32_t kernel_mtu;
 	bool expect_configured; /* ExpectMTU= of the peer or the link */
+	bool on_link;           /* no router between */
 	bool discovered;
 	bool ever_answered;
 };
@@ -119,5 +121,5 @@ enum severity verdict_severity(enum verdict verdict, const struct path_facts *fa
 /* The order of badness: greater is worse. */
 int verdict_rank(enum verdict verdict);
 
-/* whether a person has to do something about it: warning or worse can come of it */
+/* Less than expected passes, or nothing does. */
 bool verdict_is_fault(enum verdict verdict);

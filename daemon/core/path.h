@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One path's life: this host to one address of a peer, and back. When its rounds begin, what
+ * they mean, and when a changed verdict is announced.
+ *
+ * Facts come in by path_on_...(), what is to be done goes out in a struct todo. Nothing here
+ * sends, logs, allocates or looks at a clock.
+ */
+#pragma once
+
+#include "lint.h"
+#include "pace.h"
+#include "round.h"
+#include "verdict.h"
+
+enum method {
+	METHOD_AUTO,
+	METHOD_ICMP,
+	METHOD_TCP,
+	METHOD_UDP,
+	METHOD_RESPONDER,
+};
+
+struct peer_settings {
+	uint64_t interval_usec;
+	uint64_t timeout_usec;
+	uint64_t remind_usec; /* 0 never */
+	uint32_t expect_mtu;  /* 0: the link's */
+	unsigned tries;
+	unsigned fail_after;
+	unsigned recover_after;
+	enum method method;
+};
+
+struct path {
+	/* what it is; the owner's */
+	struct address address;           /* ADDRESS_NONE: not resolved yet */
+	struct address from;              /* configured source; ADDRESS_NONE: the kernel chooses */
+	char wanted_link[LINK_NAME_SIZE]; /* Interface=; "" the route decides */
+	const struct peer_settings *settings;
+	void *owner;
+	uint16_t ident;                   /* the flow's echo identifier */
+	bool discovered;
+	uint64_t phase_usec;              /* its place within the interval */
+
+	/* what the kernel says */
+	struct route route;
+	char link_name[LINK_NAME_SIZE];   /* the egress link's; "" none */
+	uint32_t link_mtu;
+	struct path_facts facts;
+
+	/* what was found */
+	struct judgement announced;
+	struct judgement candidate;       /* what the last rounds say while it is not announced */
+	struct evidence evidence;         /* of the last decided round */
+	struct findings findings;
+	struct loss loss;                 /* plain loss, fading */
+	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
+	unsigned differing;               /* rounds in a row that gave something not announced */
+	unsigned undecided;               /* rounds in a row that gave nothing */
+	uint32_t known_mtu;               /* last measured, kept while unreachable */
+	uint64_t rtt_usec;                /* smoothed; 0 unknown */
+	uint64_t since_usec;              /* CLOCK_REALTIME: begin of the announced verdict */
+	uint64_t last_round_usec;         /* CLOCK_REALTIME; 0 none */
+	uint64_t rounds;
+	uint64_t control_sent, control_lost;
+	uint64_t full_sent, full_lost;    /* every size above the control */
+
+	/* when what comes next; CLOCK_MONOTONIC */
+	struct round *round;              /* the running one, memory of the owner; NULL none */
+	uint64_t wake_usec;               /* when path_on_time() is wanted */
+	uint64_t due_usec;                /* begin of the next round */
+	uint64_t ended_usec;              /* end of the last round; 0 none */
+	uint64_t told_usec;               /* when a standing fault was last said */
+	uint64_t restart_usec;            /* no event starts a round before this */
+	uint64_t restart_gap_usec;
+	unsigned queue_place;             /* see queue.h */
+};
+
+/* The moment a fact came in, with fresh random numbers. */
+struct moment {
+	uint64_t now_usec;  /* CLOCK_MONOTONIC */
+	uint64_t real_usec; /* CLOCK_REALTIME */
+	uint64_t random[2];
+};
+
+/* What is to be done about it. */
+struct todo {
+	struct burst burst;               /* send these; burst.count 0: nothing */
+	bool judge;                       /* the round is over: look at the route again, path_judge() */
+	bool announced;                   /* verdict or number changed; before is what was */
+	bool details;                     /* only details of what is announced changed */
+	bool remind;                      /* the standing fault is to be said again */
+	bool findings_changed;            /* findings_before is what was */
+	struct judgement before;
+	struct findings findings_before;
+};
+
+/* What lies around a path now. */
+struct surroundings {
+	const struct route *route;
+	const struct link *link;    /* egress link; NULL none */
+	const struct link *wanted;  /* the link of wanted_link; NULL not there or none wanted */
+	uint32_t link_expected;     /* ExpectMTU= of the [Link], 0 none */
+	bool wrong_link;            /* the route does not use the wanted link */
+};
+
+/* The kernel's view was read. True when it differs so that what was measured is out of date. */
+bool path_on_surroundings(struct path *path, const struct surroundings *surroundings);
+
+/* Something relevant changed: the running round is thrown away, a fresh one is due at once, or
+ * soon where events come in storms. Returns the round's memory to its owner, NULL none. */
+struct round *path_restart(struct path *path, uint64_t now_usec);
+
+/* A fresh round was asked for. False when the last one is less than a second old and settled. */
+bool path_on_request(struct path *path, uint64_t now_usec);
+
+/* Due and not running: path_begin() wants memory for a round, unless there is trouble. */
+bool path_is_due(const struct path *path, uint64_t now_usec);
+/* Nothing runs and no change waits for a further round to confirm it. */
+bool path_is_settled(const struct path *path);
+
+void path_begin(struct path *path, struct round *round, const struct moment *moment);
+
+/* True when the answer was for the running round. */
+bool path_on_answer(struct path *path, const struct answer *answer, uint64_t now_usec);
+void path_on_overflow(struct path *path);
+
+/* Steps the running round and sets wake_usec. Sets todo->burst or todo->judge. */
+void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo);
+
+/* The end of a round, or of none where facts.trouble forbids one. Returns the round's memory. */
+struct round *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
+			 struct todo *todo);
+
+/* Findings anew from what is known; sets todo->findings_changed. `link` is the egress link. */
+void path_lint(struct path *path, const struct link *link, struct todo *todo);
