@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Facts in, effects out. Each fact enters by one short handler: find the paths it touches, read
+ * the clock once, ask the core, and hand its todo to path_do(), the only place with effects.
+ * Decides nothing itself.
+ */
+#include "watch_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <syslog.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+static uint64_t clock_usec(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
+}
+
+void watch_moment(struct moment *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->now_usec = clock_usec(CLOCK_MONOTONIC);
+	ret->real_usec = clock_usec(CLOCK_REALTIME);
+}
+
+/* Whoever can guess these can answer in a peer's name. */
+static void moment_roll(struct moment *moment)
+{
+	size_t got = 0;
+
+	while (got < sizeof(moment->random)) {
+		ssize_t r = getrandom((uint8_t *)moment->random + got, sizeof(moment->random) - got, 0);
+
+		if (r > 0)
+			got += (size_t)r;
+	}
+}
+
+/* --- memory of rounds: only as many as run at once --- */
+
+static struct round *round_take(struct watch *watch)
+{
+	if (watch->spare_count > 0)
+		return watch->spare_rounds[--watch->spare_count];
+	return malloc(sizeof(struct round));
+}
+
+void watch_round_give_back(struct watch *watch, struct round *round)
+{
+	const unsigned most = sizeof(watch->spare_rounds) / sizeof(watch->spare_rounds[0]);
+
+	if (round && watch->spare_count < most)
+		watch->spare_rounds[watch->spare_count++] = round;
+	else
+		free(round);
+}
+
+/* --- the queue --- */
+
+void watch_path_put(struct watch *watch, struct path *path)
+{
+	queue_put(&watch->queue, path);
+}
+
+void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	watch_round_give_back(watch, path_restart(path, now_usec));
+	watch_path_put(watch, path);
+}
+
+void watch_arm(struct watch *watch)
+{
+	const struct path *first = queue_first(&watch->queue);
+	uint64_t at = first ? first->wake_usec : USEC_NEVER;
+
+	if (at == watch->wake_set_usec)
+		return;
+	watch->wake_set_usec = at;
+	sd_event_source_set_time(watch->wake_source, at);
+	sd_event_source_set_enabled(watch->wake_source,
+				    at == USEC_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+/* --- requests --- */
+
+static bool peer_is_done(const struct peer *peer, uint64_t since_usec)
+{
+	for (unsigned i = 0; i < peer->path_count; i++)
+		if (!path_is_settled(&peer->paths[i]) || peer->paths[i].ended_usec < since_usec)
+			return false;
+	return true;
+}
+
+static bool request_is_done(const struct watch *watch, struct request *request)
+{
+	if (request->peer)
+		return peer_is_done(request->peer, request->since_usec);
+	while (request->place < watch->roster.peer_count &&
+	       peer_is_done(watch->roster.peers[request->place], request->since_usec))
+		request->place++;
+	return request->place == watch->roster.peer_count;
+}
+
+static void requests_serve(struct watch *watch)
+{
+	struct request **next = &watch->requests;
+
+	while (*next) {
+		struct request *request = *next;
+
+		if (!request_is_done(watch, request)) {
+			next = &request->next;
+			continue;
+		}
+		*next = request->next;
+		if (request->check)
+			bus_check_done(request->check);
+		else if (watch->settled)
+			watch->settled(watch->settled_userdata);
+		free(request);
+	}
+}
+
+static void request_add(struct watch *watch, struct bus_check *check, struct peer *peer)
+{
+	struct request *request = calloc(1, sizeof(*request));
+	struct moment moment;
+
+	if (!request) {
+		/* answers with what is known */
+		if (check)
+			bus_check_done(check);
+		return;
+	}
+	watch_moment(&moment);
+	request->check = check;
+	request->peer = peer;
+	request->since_usec = moment.now_usec - USEC_PER_SEC;
+	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
+		struct peer *one = watch->roster.peers[i];
+
+		if (peer && one != peer)
+			continue;
+		for (unsigned j = 0; j < one->path_count; j++)
+			if (path_on_request(&one->paths[j], moment.now_usec))
+				watch_path_put(watch, &one->paths[j]);
+	}
+	request->next = watch->requests;
+	watch->requests = request;
+	watch_arm(watch);
+}
+
+void watch_requests_forget(struct watch *watch, const struct bus_check *check,
+			   const struct peer *peer)
+{
+	struct request **next = &watch->requests;
+
+	while (*next) {
+		struct request *request = *next;
+
+		if (check ? request->check != check : !peer || request->peer != peer) {
+			next = &request->next;
+			continue;
+		}
+		*next = request->next;
+		/* the peer is going: its last word is all there is */
+		if (!check && request->check)
+			bus_check_done(request->check);
+		free(request);
+	}
+}
+
+/* --- effects --- */
+
+static void path_send(struct watch *watch, const struct path *path, const struct burst *burst)
+{
+	struct probe probe = {
+		.nonce = path->round ? path->round->settings.nonce : 0,
+		.to = path->address,
+		.from = path->from,
+		.link = watched_of(path)->bound_link,
+		.ident = path->ident,
+	};
+
+	for (unsigned i = 0; i < burst->count; i++) {
+		probe.size = burst->sizes[i];
+		probe.sequence = burst->first_sequence + i;
+		prober_send(watch->prober, &probe);
+	}
+}
+
+/* What the verdict's own record says needs no second one. */
+static enum severity finding_severity(const struct path *path, const struct finding *finding)
+{
+	bool said = finding->id == FINDING_LINK_BELOW_EXPECTED &&
+		    path->announced.verdict == VERDICT_MISCONFIGURED;
+
+	return said || finding->severity < SEVERITY_NOTICE ? SEVERITY_NOTICE : finding->severity;
+}
+
+static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
+{
+	const struct peer *peer = &watched_of(path)->peer;
+
+	for (unsigned i = 0; i < path->findings.count; i++) {
+		const struct finding *finding = &path->findings.list[i];
+
+		if (!findings_find(&todo->findings_before, finding->id))
+			journal_finding(&watch->journal, peer, path, finding, true,
+					finding_severity(path, finding));
+	}
+	for (unsigned i = 0; i < todo->findings_before.count; i++) {
+		const struct finding *finding = &todo->findings_before.list[i];
+
+		if (!findings_find(&path->findings, finding->id))
+			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
+	}
+}
+
+static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
+{
+	const struct peer *peer = &watched_of(path)->peer;
+	bool first_good = todo->before.verdict == VERDICT_UNKNOWN &&
+			  path->announced.verdict == VERDICT_CONSISTENT;
+
+	if (todo->announced && !first_good)
+		journal_verdict(&watch->journal, peer, path, &todo->before, &path->announced);
+	if (todo->findings_changed)
+		path_tell_findings(watch, path, todo);
+	if (todo->remind)
+		journal_reminder(&watch->journal, peer, path);
+	if (todo->announced && todo->before.verdict != path->announced.verdict)
+		bus_verdict_changed(watch->bus, peer, path, &todo->before);
+	if (todo->announced || todo->details || todo->findings_changed)
+		bus_peer_changed(watch->bus, peer);
+	watch->changed |= todo->announced || todo->details || todo->findings_changed;
+}
+
+/* The round is over. False when it turned out to be worth nothing. */
+static bool path_close(struct watch *watch, struct path *path, const struct moment *moment,
+		       struct todo *todo)
+{
+	bool good = path->round && path->round->evidence.outcome == OUTCOME_FULL;
+	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
+
+	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
+		watch_path_restart(watch, path, moment->now_usec);
+		return false;
+	}
+	watch_round_give_back(watch, path_judge(path, &watch->pace, moment, todo));
+	path_lint(path, links_by_index(watch->links, path->route.link), todo);
+	return true;
+}
+
+static void paths_overflow(struct watch *watch)
+{
+	for (unsigned i = 0; i < watch->roster.peer_count; i++)
+		path_on_overflow(&watch->roster.peers[i]->paths[0]);
+}
+
+/* Asks again later where the kernel lost packets: the silence may be of its making. */
+static bool path_lost_by_kernel(struct watch *watch, const struct path *path)
+{
+	if (!path->round || path->round->evidence.outcome == OUTCOME_FULL ||
+	    !prober_check_overflow(watch->prober))
+		return false;
+	paths_overflow(watch);
+	return true;
+}
+
+static void path_do(struct watch *watch, struct path *path, const struct moment *moment,
+		    struct todo *todo)
+{
+	path_send(watch, path, &todo->burst);
+	if (todo->judge && path_lost_by_kernel(watch, path))
+		watch_path_restart(watch, path, moment->now_usec);
+	else if (todo->judge && path_close(watch, path, moment, todo)) {
+		path_tell(watch, path, todo);
+		/* a name that leads nowhere may lead elsewhere by now */
+		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
+			watch_peer_resolve(watch, watched_of(path));
+	}
+	watch_path_put(watch, path);
+}
+
+/* --- facts: time --- */
+
+static void path_run(struct watch *watch, struct path *path, struct moment *moment)
+{
+	struct todo todo = { 0 };
+
+	if (path_is_due(path, moment->now_usec)) {
+		struct round *round;
+
+		if (path->announced.verdict != VERDICT_CONSISTENT)
+			watch_look(watch, path, moment->now_usec);
+		round = path->facts.trouble ? NULL : round_take(watch);
+		if (round) {
+			moment_roll(moment);
+			path_begin(path, round, moment);
+		} else {
+			todo.judge = true;
+		}
+	}
+	if (!todo.judge)
+		path_on_time(path, &watch->pace, moment->now_usec, &todo);
+	path_do(watch, path, moment, &todo);
+}
+
+static void watch_run(struct watch *watch)
+{
+	struct moment moment;
+	struct path *path;
+
+	watch_moment(&moment);
+	while ((path = queue_first(&watch->queue)) && path->wake_usec <= moment.now_usec)
+		path_run(watch, path, &moment);
+	prober_flush(watch->prober);
+	if (watch->requests)
+		requests_serve(watch);
+	watch_arm(watch);
+}
+
+static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct watch *watch = userdata;
+
+	watch->wake_set_usec = 0;
+	watch_run(watch);
+	return 0;
+}
+
+/* --- facts: answers --- */
+
+static void on_answer(const struct answer *answer, uint64_t now_usec, void *userdata)
+{
+	struct watch *watch = userdata;
+	struct path *path = watch->by_ident[answer->ident];
+
+	for (; path; path = watched_of(path)->next_same_ident) {
+		if (!path_on_answer(path, answer, now_usec))
+			continue;
+		path->wake_usec = 0;
+		watch_path_put(watch, path);
+	}
+}
+
+static void on_batch_end(uint64_t now_usec, void *userdata)
+{
+	watch_run(userdata);
+}
+
+static void on_overflow(uint64_t now_usec, void *userdata)
+{
+	paths_overflow(userdata);
+}
+
+/* --- facts: requests --- */
+
+static void on_check(struct bus_check *check, struct peer *peer, void *userdata)
+{
+	struct watch *watch = userdata;
+
+	request_add(watch, check, peer);
+	requests_serve(watch);
+}
+
+static void on_check_gone(struct bus_check *check, void *userdata)
+{
+	watch_requests_forget(userdata, check, NULL);
+}
+
+static int on_reload(char **ret_error, void *userdata)
+{
+	return watch_reload(userdata, ret_error);
+}
+
+void watch_when_settled(struct watch *watch, void (*settled)(void *userdata), void *userdata)
+{
+	watch->settled = settled;
+	watch->settled_userdata = userdata;
+	request_add(watch, NULL, NULL);
+}
+
+void watch_on_change(struct watch *watch, void (*changed)(void *userdata), void *userdata)
+{
+	watch->on_change = changed;
+	watch->on_change_userdata = userdata;
+}
+
+/* Once a loop, whatever happened in it. */
+static int on_loop(sd_event_source *source, void *userdata)
+{
+	struct watch *watch = userdata;
+
+	if (!watch->changed)
+		return 0;
+	watch->changed = false;
+	bus_totals_changed(watch->bus);
+	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault",
+		   watch->roster.peer_count, watch->roster.link_count,
+		   roster_peers_faulty(&watch->roster), roster_links_faulty(&watch->roster));
+	if (watch->on_change)
+		watch->on_change(watch->on_change_userdata);
+	return 0;
+}
+
+/* --- life --- */
+
+int watch_reload(struct watch *watch, char **ret_error)
+{
+	struct config *config = NULL, *old = watch->config;
+	char *error = NULL;
+	int r = config_load(watch->options.config_path, &config, &error);
+
+	if (r < 0) {
+		journal_config_rejected(&watch->journal, error ? error : strerror(-r));
+		if (ret_error)
+			*ret_error = error;
+		else
+			free(error);
+		return r;
+	}
+	watch->config = config;
+	config_free(old);
+	watch->pace.bits_per_sec = config->probe_bandwidth;
+	watch_links_expect(watch);
+	r = watch_peers_configure(watch);
+	watch->changed = true;
+	watch_run(watch);
+	return r;
+}
+
+const struct roster *watch_roster(const struct watch *watch)
+{
+	return &watch->roster;
+}
+
+static int watch_open_world(struct watch *watch)
+{
+	static const struct prober_handlers handlers = {
+		.answer = on_answer,
+		.batch_end = on_batch_end,
+		.overflow = on_overflow,
+	};
+	int r = prober_new(&watch->prober, watch->event, &handlers, watch);
+
+	if (r >= 0)
+		r = links_new(&watch->links, watch->event, watch_on_link, watch);
+	if (r >= 0)
+		r = routes_new(&watch->routes, watch->event, watch_on_route, watch);
+	if (r >= 0)
+		r = names_new(&watch->names, watch->event);
+	return r;
+}
+
+static int watch_open_loop(struct watch *watch)
+{
+	sd_event_source *post = NULL;
+	int r = sd_event_add_time(watch->event, &watch->wake_source, CLOCK_MONOTONIC, UINT64_MAX, 1,
+				  on_wake, watch);
+
+	if (r >= 0)
+		r = sd_event_add_post(watch->event, &post, on_loop, watch);
+	if (r >= 0)
+		r = sd_event_source_set_floating(post, 1);
+	sd_event_source_unref(post);
+	return r;
+}
+
+static int watch_open_bus(struct watch *watch)
+{
+	static const struct bus_handlers handlers = {
+		.check = on_check,
+		.check_gone = on_check_gone,
+		.reload = on_reload,
+	};
+
+	if (!watch->options.on_bus)
+		return 0;
+	return bus_new(&watch->bus, watch->event, &watch->roster, &watch->journal, &handlers, watch);
+}
+
+static int watch_open(struct watch *watch)
+{
+	int r = watch_open_loop(watch);
+
+	if (r >= 0)
+		r = watch_open_world(watch);
+	if (r >= 0)
+		r = watch_open_bus(watch);
+	if (r >= 0)
+		r = watch_settle_init(watch);
+	if (r >= 0)
+		r = watch_peers_configure(watch);
+	if (r < 0)
+		return r;
+	watch->changed = true;
+	if (!watch->options.quiet)
+		journal_started(&watch->journal, &watch->roster);
+	watch_arm(watch);
+	return 0;
+}
+
+int watch_new(struct watch **ret, sd_event *event, struct config *config,
+	      const struct watch_options *options)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+	int r;
+
+	if (!watch) {
+		config_free(config);
+		return -ENOMEM;
+	}
+	watch->event = sd_event_ref(event);
+	watch->config = config;
+	watch->options = *options;
+	journal_init(&watch->journal);
+	if (options->quiet)
+		watch->journal.level = LOG_CRIT;
+	pace_init(&watch->pace, config->probe_bandwidth);
+	r = watch_open(watch);
+	if (r < 0) {
+		watch_free(watch);
+		return r;
+	}
+	*ret = watch;
+	return 0;
+}
+
+struct watch *watch_free(struct watch *watch)
+{
+	if (!watch)
+		return NULL;
+	watch->bus = bus_free(watch->bus);
+	watch_peers_free(watch);
+	while (watch->requests) {
+		struct request *request = watch->requests;
+
+		watch->requests = request->next;
+		free(request);
+	}
+	while (watch->spare_count > 0)
+		free(watch->spare_rounds[--watch->spare_count]);
+	for (unsigned i = 0; i < watch->roster.link_count; i++)
+		free(watch->roster.links[i]);
+	free(watch->roster.links);
+	sd_event_source_disable_unref(watch->settle_source);
+	sd_event_source_disable_unref(watch->wake_source);
+	prober_free(watch->prober);
+	links_free(watch->links);
+	routes_free(watch->routes);
+	names_free(watch->names);
+	config_free(watch->config);
+	journal_done(&watch->journal);
+	sd_event_unref(watch->event);
+	free(watch);
+	return NULL;
+}

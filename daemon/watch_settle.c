@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What links and routes have become. Events only say that something happened: once they pause,
+ * the links' table is held against what was known, and every path concerned is looked at again.
+ * So a storm of events costs one look, and an overrun is nothing special.
+ */
+#include "watch_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTLE_GAP_LEAST_USEC (10 * USEC_PER_MSEC)
+#define SETTLE_GAP_MOST_USEC (80 * USEC_PER_MSEC)
+#define SETTLE_QUIET_USEC USEC_PER_SEC
+#define IPV6_READ_AGAIN_USEC USEC_PER_SEC
+
+/* --- hints --- */
+
+void watch_on_link(enum link_change change, const struct link *before, const struct link *now,
+		   void *userdata)
+{
+	struct watch *watch = userdata;
+
+	watch->links_dirty = true;
+	watch_settle_soon(watch);
+}
+
+void watch_on_route(const struct address *prefix, unsigned length, void *userdata)
+{
+	struct watch *watch = userdata;
+	struct route_hints *hints = &watch->hints;
+
+	if (prefix->family == ADDRESS_NONE || hints->count == HINTS_MOST)
+		hints->all = true;
+	if (length == 0)
+		hints->gateways = true;
+	if (!hints->all) {
+		hints->list[hints->count].prefix = *prefix;
+		hints->list[hints->count++].length = length;
+	}
+	watch_settle_soon(watch);
+}
+
+static bool prefix_holds(const struct address *prefix, unsigned length, const struct address *address)
+{
+	unsigned whole = length / 8, rest = length % 8;
+	uint8_t mask = (uint8_t)(0xff00 >> rest);
+
+	if (prefix->family != address->family || whole > 16)
+		return false;
+	if (memcmp(prefix->bytes, address->bytes, whole) != 0)
+		return false;
+	return rest == 0 || ((prefix->bytes[whole] ^ address->bytes[whole]) & mask) == 0;
+}
+
+static bool hints_hold(const struct route_hints *hints, const struct address *address)
+{
+	if (hints->all)
+		return true;
+	for (unsigned i = 0; i < hints->count; i++)
+		if (prefix_holds(&hints->list[i].prefix, hints->list[i].length, address))
+			return true;
+	return false;
+}
+
+/* --- links --- */
+
+struct watched_link *watch_link(const struct watch *watch, int index)
+{
+	unsigned low = 0, high = watch->roster.link_count;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		struct link_state *state = watch->roster.links[middle];
+
+		if (state->link.index == index)
+			return (struct watched_link *)state;
+		if (state->link.index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* A peer on this link expects the same and will raise the alarm: one fault, one alarm. */
+static bool link_alarm_is_raised(const struct watch *watch, const struct link *link)
+{
+	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
+		const struct path *path = &watch->roster.peers[i]->paths[0];
+
+		if (strcmp(path->link_name, link->name) == 0 && path->facts.expected > link->mtu)
+			return true;
+	}
+	return false;
+}
+
+static void link_tell_findings(struct watch *watch, const struct link_state *state,
+			       const struct findings *before)
+{
+	for (unsigned i = 0; i < before->count; i++)
+		if (!findings_find(&state->findings, before->list[i].id))
+			journal_finding(&watch->journal, NULL, NULL, &before->list[i], false,
+					SEVERITY_OK);
+	for (unsigned i = 0; i < state->findings.count; i++) {
+		const struct finding *finding = &state->findings.list[i];
+		enum severity severity = finding->severity;
+
+		if (findings_find(before, finding->id))
+			continue;
+		if (severity > SEVERITY_NOTICE && link_alarm_is_raised(watch, &state->link))
+			severity = SEVERITY_NOTICE;
+		journal_finding(&watch->journal, NULL, NULL, finding, true, severity);
+	}
+}
+
+static void link_expect(const struct watch *watch, struct link_state *state)
+{
+	const struct config_link *config = config_link_for(watch->config, state->link.name);
+
+	state->expected_mtu = config ? config->expect_mtu : 0;
+	state->ignored = config && config->ignore;
+	lint_link(&state->link, state->expected_mtu, &state->findings);
+	if (state->ignored)
+		state->findings.count = 0;
+}
+
+static struct link_state *link_state_new(const struct watch *watch, const struct link *link)
+{
+	struct watched_link *watched = calloc(1, sizeof(*watched));
+
+	if (!watched)
+		return NULL;
+	watched->changed = true;
+	watched->state.link = *link;
+	link_expect(watch, &watched->state);
+	return &watched->state;
+}
+
+static bool link_matters(const struct link *a, const struct link *b)
+{
+	return a->mtu != b->mtu || a->ipv6_mtu != b->ipv6_mtu || a->up != b->up ||
+	       a->carrier != b->carrier || strcmp(a->name, b->name) != 0;
+}
+
+static void link_update(struct watch *watch, struct link_state *state, const struct link *now)
+{
+	struct link before = state->link;
+	struct findings findings = state->findings;
+
+	if (memcmp(&before, now, sizeof(before)) == 0)
+		return;
+	state->link = *now;
+	link_expect(watch, state);
+	if (link_matters(&before, now))
+		((struct watched_link *)state)->changed = true;
+	if (before.up != now->up || before.carrier != now->carrier)
+		watch->gateways_dirty = true;
+	if (before.mtu != now->mtu)
+		journal_link_mtu(&watch->journal, &before, now);
+	link_tell_findings(watch, state, &findings);
+	bus_link_changed(watch->bus, state);
+	watch->changed = true;
+}
+
+static void link_gone(struct watch *watch, struct link_state *state)
+{
+	struct findings none = { 0 }, before = state->findings;
+
+	state->findings = none;
+	link_tell_findings(watch, state, &before);
+	bus_link_removed(watch->bus, state->link.index);
+	watch->gateways_dirty = true;
+	watch->changed = true;
+	free(state);
+}
+
+/* Merges two lists in the order of their indexes: what is known and what is there. */
+static int links_merge(struct watch *watch)
+{
+	static const struct findings none;
+	struct roster *roster = &watch->roster;
+	unsigned count = links_count(watch->links), known = 0, now = 0, total = 0;
+	struct link_state **list = calloc(count + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	while (known < roster->link_count || now < count) {
+		struct link_state *state = known < roster->link_count ? roster->links[known] : NULL;
+		const struct link *link = now < count ? links_at(watch->links, now) : NULL;
+
+		if (state && (!link || state->link.index < link->index)) {
+			link_gone(watch, state);
+			known++;
+			continue;
+		}
+		if (state && state->link.index == link->index) {
+			link_update(watch, state, link);
+			known++;
+		} else {
+			state = link_state_new(watch, link);
+			if (!state)
+				break;
+			link_tell_findings(watch, state, &none);
+			bus_link_added(watch->bus, state);
+			watch->gateways_dirty = true;
+			watch->changed = true;
+		}
+		list[total++] = state;
+		now++;
+	}
+	free(roster->links);
+	roster->links = list;
+	roster->link_count = total;
+	return 0;
+}
+
+void watch_links_expect(struct watch *watch)
+{
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		struct link_state *state = watch->roster.links[i];
+		struct findings before = state->findings;
+
+		link_expect(watch, state);
+		link_tell_findings(watch, state, &before);
+		bus_link_changed(watch->bus, state);
+	}
+}
+
+/* --- paths --- */
+
+/* A route that is asked for out of the wanted link has to be a real one: otherwise the kernel
+ * would look for the peer on that link itself, where no other packet goes. */
+static void look_wanted(struct watch *watch, const struct path *path, const struct link *wanted,
+			struct route *route, bool *ret_wrong)
+{
+	struct watched_peer *peer = watched_of(path);
+
+	peer->bound_link = 0;
+	if (!wanted || route->local || route->link == wanted->index)
+		return;
+	if (routes_lead(watch->routes, &path->address, &path->from, wanted->index) &&
+	    routes_ask(watch->routes, &path->address, &path->from, wanted->index, route) >= 0)
+		peer->bound_link = wanted->index;
+	else
+		*ret_wrong = route->error == 0;
+}
+
+static void look_zone(struct watch *watch, struct path *path)
+{
+	const char *name = watched_of(path)->zone_link;
+	const struct link *link = links_by_name(watch->links, name);
+
+	if (!link)
+		link = links_by_index(watch->links, atoi(name));
+	if (address_is_link_local(&path->address))
+		path->address.zone = link ? link->index : 0;
+}
+
+/* A sysctl write is in no netlink group: read it, but not for every path anew. */
+static void look_ipv6(struct watch *watch, int index, uint64_t now_usec)
+{
+	struct watched_link *link = watch_link(watch, index);
+
+	if (!link || now_usec - link->ipv6_read_usec < IPV6_READ_AGAIN_USEC)
+		return;
+	link->ipv6_read_usec = now_usec;
+	links_refresh_ipv6_mtu(watch->links, index);
+}
+
+bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	struct route route = { 0 };
+	struct surroundings around = { .route = &route };
+	const struct watched_link *watched;
+
+	look_zone(watch, path);
+	if (path->wanted_link[0])
+		around.wanted = links_by_name(watch->links, path->wanted_link);
+	if (path->address.family != ADDRESS_NONE) {
+		int r = routes_ask(watch->routes, &path->address, &path->from, 0, &route);
+
+		/* no answer is no news */
+		if (r < 0)
+			return false;
+		look_wanted(watch, path, around.wanted, &route, &around.wrong_link);
+	}
+	if (path->address.family == ADDRESS_IPV6)
+		look_ipv6(watch, route.link, now_usec);
+	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
+	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
+	around.link_expected = watched ? watched->state.expected_mtu : 0;
+	return path_on_surroundings(path, &around);
+}
+
+static bool path_is_concerned(const struct watch *watch, const struct path *path, bool links_changed)
+{
+	const struct watched_link *link = watch_link(watch, path->route.link);
+
+	if (links_changed && (!link || link->changed || path->facts.trouble || path->wanted_link[0]))
+		return true;
+	return hints_hold(&watch->hints, &path->address) ||
+	       (watch->hints.count > 0 && path->facts.trouble != REASON_NONE);
+}
+
+static void paths_settle(struct watch *watch, bool links_changed, uint64_t now_usec)
+{
+	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
+		struct path *path = &watch->roster.peers[i]->paths[0];
+
+		if (!path_is_concerned(watch, path, links_changed))
+			continue;
+		if (watch_look(watch, path, now_usec)) {
+			watch_path_restart(watch, path, now_usec);
+			bus_peer_changed(watch->bus, watch->roster.peers[i]);
+		}
+	}
+	for (unsigned i = 0; i < watch->roster.link_count; i++)
+		((struct watched_link *)watch->roster.links[i])->changed = false;
+}
+
+/* --- when --- */
+
+static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct watch *watch = userdata;
+	bool links_changed = watch->links_dirty;
+	struct moment moment;
+
+	watch_moment(&moment);
+	watch->settled_usec = moment.now_usec;
+	watch->links_dirty = false;
+	if (links_changed && links_merge(watch) < 0)
+		watch->links_dirty = true;
+	/* IPv4 routes go with their link without a word */
+	if (watch->hints.gateways || watch->hints.all || watch->gateways_dirty)
+		watch_peers_discover(watch);
+	watch->gateways_dirty = false;
+	paths_settle(watch, links_changed, moment.now_usec);
+	memset(&watch->hints, 0, sizeof(watch->hints));
+	watch_peers_spread(watch);
+	watch_arm(watch);
+	return 0;
+}
+
+void watch_settle_soon(struct watch *watch)
+{
+	struct moment moment;
+	uint64_t at;
+	int enabled = SD_EVENT_OFF;
+
+	if (!watch->settle_source)
+		return;
+	sd_event_source_get_enabled(watch->settle_source, &enabled);
+	if (enabled != SD_EVENT_OFF)
+		return;
+	watch_moment(&moment);
+	at = moment.now_usec;
+	if (at - watch->settled_usec > SETTLE_QUIET_USEC) {
+		watch->settle_gap_usec = SETTLE_GAP_LEAST_USEC;
+	} else {
+		at = watch->settled_usec + watch->settle_gap_usec;
+		if (watch->settle_gap_usec < SETTLE_GAP_MOST_USEC)
+			watch->settle_gap_usec *= 2;
+	}
+	sd_event_source_set_time(watch->settle_source, at);
+	sd_event_source_set_enabled(watch->settle_source, SD_EVENT_ONESHOT);
+}
+
+int watch_settle_init(struct watch *watch)
+{
+	int r = links_merge(watch);
+
+	if (r < 0)
+		return r;
+	r = sd_event_add_time(watch->event, &watch->settle_source, CLOCK_MONOTONIC, UINT64_MAX, 1,
+			      on_settle, watch);
+	if (r < 0)
+		return r;
+	/* once the messages that are there already have been read */
+	sd_event_source_set_priority(watch->settle_source, SD_EVENT_PRIORITY_NORMAL + 1);
+	return sd_event_source_set_enabled(watch->settle_source, SD_EVENT_OFF);
+}

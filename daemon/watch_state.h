@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
+ * are), watch_settle.c (what links and routes have become). Nobody else includes this.
+ */
+#pragma once
+
+#include "core/queue.h"
+#include "core/roster.h"
+#include "face/bus.h"
+#include "watch.h"
+#include "world/links.h"
+#include "world/names.h"
+#include "world/prober.h"
+#include "world/routes.h"
+
+/* A peer with what only watch needs to know of it. */
+struct watched_peer {
+	struct peer peer; /* the first, so that one leads to the other */
+	struct watch *watch;
+	struct path *next_same_ident;
+	struct name_query *query;
+	char *host;                     /* NULL: the address is a number */
+	enum address_family family;
+	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
+	int bound_link;                 /* the link that packets are sent by, 0 the route decides */
+	bool kept;                      /* survives this reload or discovery */
+	struct path path;
+};
+
+struct watched_link {
+	struct link_state state;
+	uint64_t ipv6_read_usec;
+	bool changed;                   /* since paths were last looked at */
+};
+
+/* Somebody waits for fresh rounds. */
+struct request {
+	struct request *next;
+	struct bus_check *check; /* NULL: watch_when_settled() */
+	struct peer *peer;       /* NULL: all */
+	uint64_t since_usec;     /* rounds that ended before do not count */
+	unsigned place;          /* all peers before this one are done */
+};
+
+#define HINTS_MOST 64
+
+/* Where routes may have changed. */
+struct route_hints {
+	unsigned count;
+	bool all;
+	bool gateways; /* a default route is among them */
+	struct {
+		struct address prefix;
+		unsigned length;
+	} list[HINTS_MOST];
+};
+
+struct watch {
+	sd_event *event;
+	struct config *config;
+	struct watch_options options;
+	struct journal journal;
+	struct links *links;
+	struct routes *routes;
+	struct prober *prober;
+	struct names *names;
+	struct bus *bus;
+	struct roster roster;
+	struct queue queue;
+	unsigned queue_room;
+	struct pace pace;
+	struct request *requests;
+	struct round *spare_rounds[64];
+	unsigned spare_count;
+	struct route_hints hints;
+	sd_event_source *wake_source, *settle_source;
+	uint64_t wake_set_usec;
+	uint64_t settled_usec, settle_gap_usec;
+	bool links_dirty, gateways_dirty;
+	bool changed;                  /* since on_change was last called */
+	void (*settled)(void *userdata);
+	void *settled_userdata;
+	void (*on_change)(void *userdata);
+	void *on_change_userdata;
+	struct path *by_ident[65536];  /* chained by watched_peer.next_same_ident */
+};
+
+static inline struct watched_peer *watched_of(const struct path *path)
+{
+	return path->owner;
+}
+
+/* watch.c */
+void watch_moment(struct moment *ret);
+void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
+void watch_path_put(struct watch *watch, struct path *path);
+void watch_arm(struct watch *watch);
+void watch_round_give_back(struct watch *watch, struct round *round);
+/* The caller of `check` is gone; or, with `check` NULL, `peer` is and its callers are answered. */
+void watch_requests_forget(struct watch *watch, const struct bus_check *check,
+			   const struct peer *peer);
+
+/* watch_settle.c */
+void watch_settle_soon(struct watch *watch);
+int watch_settle_init(struct watch *watch);
+void watch_on_link(enum link_change change, const struct link *before, const struct link *now,
+		   void *userdata);
+void watch_on_route(const struct address *prefix, unsigned length, void *userdata);
+/* Asks the kernel about this path anew. True when what was measured is out of date. */
+bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec);
+struct watched_link *watch_link(const struct watch *watch, int index);
+/* Every link's expectation anew, after the configuration changed. */
+void watch_links_expect(struct watch *watch);
+
+/* watch_peers.c */
+int watch_peers_configure(struct watch *watch);
+int watch_peers_discover(struct watch *watch);
+void watch_peers_free(struct watch *watch);
+void watch_peer_resolve(struct watch *watch, struct watched_peer *peer);
+/* Places in the interval and the load on the budget anew. */
+void watch_peers_spread(struct watch *watch);
