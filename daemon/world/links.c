@@ -161,6 +161,60 @@ static int link_ipv6_now(struct links *links, int index, uint32_t ipv6_mtu)
 	return link_now(links, &now);
 }
 
+struct link_request {
+	struct nlmsghdr header;
+	struct ifinfomsg info;
+	char attributes[NLMSG_ALIGN(sizeof(struct nlattr) + sizeof(uint32_t))];
+};
+
+static int ask(struct links *links, int index, netlink_handler_t handler, void *userdata)
+{
+	/* counters are half of a message and not looked at */
+	uint32_t skip = RTEXT_FILTER_SKIP_STATS;
+	struct link_request request = {
+		.header.nlmsg_len = NLMSG_LENGTH(sizeof(request.info)),
+		.header.nlmsg_type = RTM_GETLINK,
+		.header.nlmsg_flags = index == 0 ? NLM_F_DUMP : 0,
+		.info.ifi_index = index,
+	};
+
+	netlink_put(&request.header, IFLA_EXT_MASK, &skip, sizeof(skip));
+	return netlink_ask(&links->requests, &request.header, handler, userdata);
+}
+
+static int on_one(struct nlmsghdr *message, void *userdata)
+{
+	struct link *ret = userdata, link;
+
+	if (link_message_parse(message, &link) == LINK_MESSAGE_LINK)
+		*ret = link;
+	return 0;
+}
+
+/* False when the link is not there any more. */
+static bool ask_ipv6_mtu(struct links *links, int index, uint32_t *ret)
+{
+	struct link now = {0};
+
+	if (ask(links, index, on_one, &now) < 0 || now.index != index)
+		return false;
+	*ret = now.ipv6_mtu;
+	return true;
+}
+
+/*
+ * A new device MTU is told before IPv6 has heard of it and made it its own, so what such a message
+ * says of IPv6 is of a moment ago, and no message follows.
+ */
+static int link_told(struct links *links, struct link *now)
+{
+	const struct link *before = table_find(&links->table, now->index);
+
+	if (before != NULL && before->mtu != now->mtu && now->ipv6_mtu != now->mtu)
+		(void)ask_ipv6_mtu(links, now->index, &now->ipv6_mtu);
+	return link_now(links, now);
+}
+
 static int on_event(struct nlmsghdr *message, void *userdata)
 {
 	struct links *links = userdata;
@@ -170,7 +224,7 @@ static int on_event(struct nlmsghdr *message, void *userdata)
 	case LINK_MESSAGE_NONE:
 		return 0;
 	case LINK_MESSAGE_LINK:
-		return link_now(links, &link);
+		return link_told(links, &link);
 	case LINK_MESSAGE_IPV6:
 		return link_ipv6_now(links, link.index, link.ipv6_mtu);
 	case LINK_MESSAGE_GONE:
@@ -192,27 +246,6 @@ static int on_dumped(struct nlmsghdr *message, void *userdata)
 		return table_insert(table, &link);
 	*known = link;
 	return 0;
-}
-
-struct link_request {
-	struct nlmsghdr header;
-	struct ifinfomsg info;
-	char attributes[NLMSG_ALIGN(sizeof(struct nlattr) + sizeof(uint32_t))];
-};
-
-static int ask(struct links *links, int index, netlink_handler_t handler, void *userdata)
-{
-	/* counters are half of a message and not looked at */
-	uint32_t skip = RTEXT_FILTER_SKIP_STATS;
-	struct link_request request = {
-		.header.nlmsg_len = NLMSG_LENGTH(sizeof(request.info)),
-		.header.nlmsg_type = RTM_GETLINK,
-		.header.nlmsg_flags = index == 0 ? NLM_F_DUMP : 0,
-		.info.ifi_index = index,
-	};
-
-	netlink_put(&request.header, IFLA_EXT_MASK, &skip, sizeof(skip));
-	return netlink_ask(&links->requests, &request.header, handler, userdata);
 }
 
 static int dump(struct links *links, struct table *ret)
@@ -372,21 +405,12 @@ const struct link *links_at(const struct links *links, unsigned position)
 	return position < links->table.count ? &links->table.links[position] : NULL;
 }
 
-static int on_refreshed(struct nlmsghdr *message, void *userdata)
-{
-	struct link *ret = userdata, link;
-
-	if (link_message_parse(message, &link) == LINK_MESSAGE_LINK)
-		*ret = link;
-	return 0;
-}
-
 void links_refresh_ipv6_mtu(struct links *links, int index)
 {
-	struct link now = {0};
+	uint32_t ipv6_mtu;
 
 	/* Only the IPv6 MTU is taken: the rest is told in its order by the event socket, and a
 	 * value from ahead of the events still waiting there would seem to change twice. */
-	if (ask(links, index, on_refreshed, &now) == 0 && now.index == index)
-		(void)link_ipv6_now(links, index, now.ipv6_mtu);
+	if (ask_ipv6_mtu(links, index, &ipv6_mtu))
+		(void)link_ipv6_now(links, index, ipv6_mtu);
 }
