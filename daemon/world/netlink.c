@@ -241,5 +241,6 @@ void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size
 	attribute->nla_type = type;
 	attribute->nla_len = (uint16_t)(NLA_HDRLEN + length);
 	memcpy((char *)attribute + NLA_HDRLEN, data, length);
-	request->nlmsg_len = NLMSG_ALIGN(request->nlmsg_len) + (uint32_t)NLA_ALIGN(attribute->nla_len);
+	request->nlmsg_len =
+		NLMSG_ALIGN(request->nlmsg_len) + (uint32_t)NLA_ALIGN(attribute->nla_len);
 }

@@ -71,9 +71,9 @@ static void parse_metrics(struct nlattr *metrics, struct route_message *route)
 	if (metrics == NULL)
 		return;
 	route->mtu = attribute_u32(nla_find(nla_data(metrics), nla_len(metrics), RTAX_MTU), 0);
-	route->mtu_locked = (attribute_u32(nla_find(nla_data(metrics), nla_len(metrics), RTAX_LOCK),
-					   0) &
-			     (1U << RTAX_MTU)) != 0;
+	route->mtu_locked =
+		(attribute_u32(nla_find(nla_data(metrics), nla_len(metrics), RTAX_LOCK), 0) &
+		 (1U << RTAX_MTU)) != 0;
 }
 
 static void parse_cache_info(struct nlattr *attribute, struct route_message *route)

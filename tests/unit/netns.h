@@ -113,9 +113,9 @@ static inline struct address address(const char *text)
 	struct address result = {0};
 
 	result.family = strchr(text, ':') != NULL ? ADDRESS_IPV6 : ADDRESS_IPV4;
-	ck_assert_int_eq(inet_pton(result.family == ADDRESS_IPV6 ? AF_INET6 : AF_INET, text,
-				   result.bytes),
-			 1);
+	ck_assert_int_eq(
+		inet_pton(result.family == ADDRESS_IPV6 ? AF_INET6 : AF_INET, text, result.bytes),
+		1);
 	return result;
 }
 

@@ -170,8 +170,8 @@ START_TEST(link_carrier)
 		whole_link();
 		link_head()->ifi_flags = cases[i].flags;
 		ck_assert_int_eq(parse(&link), LINK_MESSAGE_LINK);
-		ck_assert_msg(link.up == cases[i].up && link.carrier == cases[i].carrier,
-			      "case %u", i);
+		ck_assert_msg(link.up == cases[i].up && link.carrier == cases[i].carrier, "case %u",
+			      i);
 	}
 }
 END_TEST

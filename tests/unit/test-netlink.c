@@ -4,7 +4,10 @@
  */
 #include "netns.h"
 
+#include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -285,6 +288,49 @@ START_TEST(ipv6_mtu)
 }
 END_TEST
 
+/* RFC 4861 sections 4.2 and 4.6.4: a router advertisement with an MTU option, again and again. */
+static pid_t advertise(pid_t other, uint32_t mtu)
+{
+	uint8_t packet[16 + 8] = {134, [16] = 5, 1, 0, 0, 0, 0, (uint8_t)(mtu >> 8), (uint8_t)mtu};
+	struct sockaddr_in6 all = {.sin6_family = AF_INET6};
+	char path[64];
+	int hops = 255, fd;
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", other);
+	if (setns(open(path, O_RDONLY | O_CLOEXEC), CLONE_NEWNET) < 0)
+		_exit(1);
+	fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMPV6);
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof(hops));
+	inet_pton(AF_INET6, "ff02::1", &all.sin6_addr);
+	all.sin6_scope_id = if_nametoindex("v1");
+	for (unsigned i = 0; i < 100; i++) {
+		(void)!sendto(fd, packet, sizeof(packet), 0, (void *)&all, sizeof(all));
+		poll(NULL, 0, 50);
+	}
+	_exit(0);
+}
+
+START_TEST(ipv6_mtu_advertised)
+{
+	pid_t other = netns_other(), router;
+
+	run("ip link add v0 type veth peer name v1 && ip link set v1 netns %d", other);
+	run("echo 1 >/proc/sys/net/ipv6/conf/v0/accept_ra");
+	run("nsenter -t %d -n sh -c 'echo 0 >/proc/sys/net/ipv6/conf/v1/accept_dad && "
+	    "ip link set v1 up'",
+	    other);
+	run("echo 0 >/proc/sys/net/ipv6/conf/v0/accept_dad && ip link set v0 up");
+	watch();
+	router = advertise(other, 1400);
+	expect_ipv6("v0", 1500, 1400);
+	netns_end(router);
+	netns_end(other);
+}
+END_TEST
+
 /* The old way to set an MTU, which tells its events in another order than netlink's. */
 START_TEST(mtu_by_ioctl)
 {
@@ -355,6 +401,8 @@ START_TEST(overrun)
 	ck_assert_ptr_null(links_by_name(scene.links, "ren0"));
 	ck_assert_ptr_nonnull(links_by_name(scene.links, "ren1"));
 	/* the difference, and not a tale of old times */
+	while (sd_event_run(scene.event, 0) > 0)
+		;
 	ck_assert_uint_le(count_of(LINK_CHANGED, "v0"), 1);
 	ck_assert_uint_eq(count_of(LINK_GONE, "same0"), 1);
 	ck_assert_uint_eq(count_of(LINK_APPEARED, "same0"), 1);
@@ -412,6 +460,7 @@ int main(void)
 	tcase_add_test(tests, leaves_bridge);
 	tcase_add_test(tests, moves_away);
 	tcase_add_test(tests, ipv6_mtu);
+	tcase_add_test(tests, ipv6_mtu_advertised);
 	tcase_add_test(tests, mtu_by_ioctl);
 	tcase_add_test(tests, forged_sender);
 	tcase_add_test(tests, overrun);

@@ -306,6 +306,7 @@ START_TEST(gateways_of_tables)
 	run("ip route add blackhole default metric 900");
 	run("ip -6 route add unreachable default metric 4000");
 	run("ip route add default dev v1 metric 77");
+	run("ip route add default via 198.51.100.9 dev lo onlink metric 78");
 	read_gateways();
 	ck_assert_uint_eq(gateway_count, 5);
 	ck_assert(has_gateway("192.0.2.254", "v0"));
