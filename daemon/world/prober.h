@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * One IPv4 and one IPv6 raw socket for all peers: probes out in batches, answers in. It neither
- * knows peers nor judges: it sends what it is given and hands on every well-formed answer.
+ * knows peers nor judges: it sends what it is given and hands on every well-formed answer, also
+ * those to other programs' pings.
  *
  * It does no harm: IPv4 goes out by IP_HDRINCL with DF set by hand and IP_PMTUDISC_INTERFACE, so
  * that neither real nor forged reports reach the host's route cache through our socket.
@@ -14,12 +15,14 @@
 
 struct prober;
 
+/* Called from the event loop alone, never from within a prober_...() call; they may call any of
+ * these but prober_free(). */
 struct prober_handlers {
-	/* one answer; ANSWER_REFUSED may come from within prober_flush() */
 	void (*answer)(const struct answer *answer, uint64_t now_usec, void *userdata);
 	/* the batch of answers is through: effects that were gathered may go out now */
 	void (*batch_end)(uint64_t now_usec, void *userdata);
-	/* the kernel dropped packets on our sockets: silence means nothing in what is running */
+	/* the kernel dropped packets on our sockets: silence means nothing in what is running.
+	 * Comes before the answers that were read with it, and is followed by batch_end. */
 	void (*overflow)(uint64_t now_usec, void *userdata);
 };
 
@@ -31,12 +34,29 @@ int prober_new(struct prober **ret, sd_event *event, const struct prober_handler
 	       void *userdata);
 struct prober *prober_free(struct prober *prober);
 
-/* Queues; sends by itself when a batch is full. Never calls a handler. */
+/* Queues; sends by itself when a batch is full. Anything from 36 bytes (IPv6: 56) to 65535. */
 void prober_send(struct prober *prober, const struct probe *probe);
 
-/* Sends what is queued, in the order it came. A probe that this host refuses to send comes back
- * as ANSWER_REFUSED; the rest goes on. What the socket cannot take yet goes out when it can. */
+/*
+ * Sends what is queued, of each family in the order it came. A probe that this host refuses to
+ * send comes back as ANSWER_REFUSED from the loop; the rest goes on. What the socket cannot take
+ * yet goes out when it can.
+ *
+ * A source that is not this host's own is refused for IPv6; for IPv4 with its own header the
+ * kernel would send it: that `from` is ours is the caller's to know.
+ */
 void prober_flush(struct prober *prober);
+
+/*
+ * True when the kernel dropped packets on our sockets and no call of `overflow` has told it. The
+ * counter is read with every batch of answers, which finds what a full buffer dropped; this also
+ * finds a drop that no answer follows. To be asked before silence is believed. Two system calls.
+ */
+bool prober_check_overflow(struct prober *prober);
+
+/* Bytes that the smaller of the two receive buffers holds; an answer is charged with about twice
+ * its size. Small where CAP_NET_ADMIN was missing when the sockets were made. */
+uint32_t prober_receive_buffer(const struct prober *prober);
 
 /* Packets handed to the kernel and received since the start. */
 uint64_t prober_sent(const struct prober *prober);
