@@ -257,16 +257,17 @@ static bool side_receive(struct side *side)
 	return count == BATCH;
 }
 
+/* Answers first: what goes out next fills the receive buffer again. */
 static int side_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct side *side = userdata;
 
+	for (unsigned i = 0; i < BATCHES_A_WAKEUP && side_receive(side); i++)
+		;
 	if ((events & EPOLLOUT) != 0) {
 		side_block(side, false);
 		side_flush(side);
 	}
-	for (unsigned i = 0; i < BATCHES_A_WAKEUP && side_receive(side); i++)
-		;
 	return 0;
 }
 
