@@ -390,7 +390,7 @@ START_TEST(link_and_source_per_packet)
 {
 	struct lab lab;
 	pid_t peer = lab_pair(&lab, 1500);
-	struct probe probes[4];
+	struct probe probes[5];
 	int fd;
 	uint8_t packet[64];
 
@@ -399,8 +399,11 @@ START_TEST(link_and_source_per_packet)
 	host_run(0,
 		 "ip address add 192.0.2.11/32 dev a0; ip address add 2001:db8::11/128 dev a0;"
 		 "ip route add 203.0.113.0/24 dev a0; ip route add 203.0.113.0/24 dev a1 metric 9;"
+		 "ip rule add from 192.0.2.11 to 203.0.113.3 lookup 99;"
+		 "ip route add 203.0.113.0/24 dev a1 table 99;"
 		 "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.a1.rp_filter=0");
-	host_run(peer, "ip address add 203.0.113.2/32 dev lo; ip route add 192.0.2.11/32 dev b1;"
+	host_run(peer, "ip address add 203.0.113.2/32 dev lo; ip address add 203.0.113.3/32 dev "
+		       "lo; ip route add 192.0.2.11/32 dev b1;"
 		       "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.b1.rp_filter=0");
 	fd = tap_open(peer, "b1", ETH_P_IP);
 	probes[0] = probe_of(&lab, "203.0.113.2", 100);
@@ -411,14 +414,18 @@ START_TEST(link_and_source_per_packet)
 	probes[2] = probe_of(&lab, "192.0.2.2", 100);
 	probes[2].link = 999; /* there is none */
 	probes[3] = probe_of(&lab, "2001:db8::2", 100);
-	probes[3].from = address_of("2001:db8::99"); /* not ours */
-	for (unsigned i = 0; i < 4; i++)
+	probes[3].from = address_of("2001:db8::99");	/* not ours */
+	probes[4] = probe_of(&lab, "203.0.113.3", 101); /* a rule leads this source elsewhere */
+	probes[4].from = address_of("192.0.2.11");
+	for (unsigned i = 0; i < 5; i++)
 		prober_send(lab.prober, &probes[i]);
-	lab_wait(&lab, 4);
+	lab_wait(&lab, 5);
 	assert_answers(&lab, &probes[0], ANSWER_ECHO);
 	ck_assert_int_eq(lab_answer(&lab, probes[0].sequence)->link, probes[0].link);
 	tap_read(fd, packet, 100);
 	ck_assert_mem_eq(packet + 12, "\xc0\x00\x02\x0b\xcb\x00\x71\x02", 8);
+	assert_answers(&lab, &probes[4], ANSWER_ECHO);
+	tap_read(fd, packet, 101);
 	assert_answers(&lab, &probes[1], ANSWER_ECHO);
 	assert_answers(&lab, &probes[2], ANSWER_REFUSED);
 	ck_assert_int_lt(lab_answer(&lab, probes[2].sequence)->error, 0);
@@ -465,9 +472,8 @@ START_TEST(router_says_too_big)
 	assert_from(&lab, &ipv6, "2001:db8:1::fe");
 	ck_assert_uint_eq(lab_answer(&lab, ipv6.sequence)->mtu, 1500);
 	/* the host's own traffic is left alone: nothing was learned */
-	host_run(0, "ip route get 198.51.100.2 >route.$$; r=$(cat route.$$); rm route.$$;"
-		    "case \"$r\" in *mtu*) echo \"$r\" >&2; exit 1;; *198.51.100.2*) ;; *) exit "
-		    "1;; esac");
+	host_run(0, "r=$(ip route get 198.51.100.2); case \"$r\" in "
+		    "*mtu*) echo \"$r\" >&2; exit 1;; *198.51.100.2*) ;; *) exit 1;; esac");
 	/* and what is too big for IPv6 by the kernel's cache is sent all the same */
 	ipv6 = lab_send(&lab, "2001:db8:2::2", 9000);
 	lab_wait(&lab, 3);
