@@ -7,15 +7,7 @@
 #include <stddef.h>
 
 #include "../core/roster.h"
-
-#define ADDRESS_TEXT_SIZE 64
-
-/* "192.0.2.1", "fe80::1%eth1" (the zone's index where no link has it); "" for ADDRESS_NONE.
- * Returns `buffer`. */
-const char *words_address(const struct address *address, char buffer[static ADDRESS_TEXT_SIZE]);
-/* The reverse: a numeric address; a %zone is given back in ret_zone ("" none), not looked up.
- * -EINVAL when it is none. */
-int words_parse_address(const char *text, struct address *ret, char ret_zone[static LINK_NAME_SIZE]);
+#include "address_text.h"
 
 const char *words_verdict(enum verdict verdict);     /* "black-hole" */
 const char *words_severity(enum severity severity);  /* "", "ok", "notice", "warning", "critical" */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What must fit together once everything was read, across keys and files; then the drafts become
+ * the configuration. Repairs nothing: what does not fit is complained about.
+ */
+#include "config_parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_DISCOVER (DISCOVER_GATEWAYS | DISCOVER_STORAGE)
+
+static void check_daemon(struct reading *reading)
+{
+	const struct draft *daemon = reading->daemon;
+	const struct config *config = reading->config;
+
+	if (config->defaults.interval_usec < config->defaults.timeout_usec)
+		complain(
+			reading,
+			draft_place(daemon, draft_has(daemon, "Interval") ? "Interval" : "Timeout"),
+			"Interval= is below Timeout=: expected at least as much");
+	if (config->discover & DISCOVER_STORAGE && config->discover != DEFAULT_DISCOVER)
+		complain(reading, draft_place(daemon, "Discover"), "Discover=storage: %s",
+			 NOT_AVAILABLE);
+}
+
+/* The [Daemon] values were looked at already: only what this peer says itself counts. */
+static void check_times(struct reading *reading, const struct draft *draft)
+{
+	const struct peer_settings *settings = &draft->peer.settings;
+	bool own_interval = draft_has(draft, "Interval");
+
+	if (!own_interval && !draft_has(draft, "Timeout"))
+		return;
+	if (settings->interval_usec < settings->timeout_usec)
+		complain(reading, draft_place(draft, own_interval ? "Interval" : "Timeout"),
+			 "[Peer %s]: Interval= is below Timeout=: expected at least as much",
+			 draft->name);
+}
+
+/* A host name takes the family of the source, so that it resolves to what can be sent to. */
+static void check_families(struct reading *reading, struct draft *draft)
+{
+	struct config_peer *peer = &draft->peer;
+	uint8_t family = peer->host ? peer->family : peer->address.family;
+
+	if (peer->family && family != peer->family)
+		complain(reading, draft_place(draft, "Family"),
+			 "[Peer %s]: Address= is %s: expected Family=any or the same", draft->name,
+			 family == ADDRESS_IPV4 ? "IPv4" : "IPv6");
+	if (!peer->source.family)
+		return;
+	if (family && family != peer->source.family)
+		complain(reading, draft_place(draft, "Source"),
+			 "[Peer %s]: Source= is %s: expected the family of the peer", draft->name,
+			 peer->source.family == ADDRESS_IPV4 ? "IPv4" : "IPv6");
+	else if (peer->host)
+		peer->family = peer->source.family;
+}
+
+static void check_expected(struct reading *reading, const struct draft *draft)
+{
+	const struct config_peer *peer = &draft->peer;
+	bool ipv6 = peer->address.family == ADDRESS_IPV6 || peer->family == ADDRESS_IPV6;
+
+	/* RFC 8200 section 5: no IPv6 path is smaller */
+	if (ipv6 && peer->settings.expect_mtu && peer->settings.expect_mtu < IPV6_SMALLEST_MTU)
+		complain(reading, draft_place(draft, "ExpectMTU"),
+			 "[Peer %s]: ExpectMTU=%u: expected at least 1280 for IPv6", draft->name,
+			 peer->settings.expect_mtu);
+}
+
+/* A zone of digits is an index: which name it has is not known here. */
+static bool zone_differs(const char *zone, const char *interface)
+{
+	return strspn(zone, "0123456789") != strlen(zone) && strcmp(zone, interface);
+}
+
+static void check_interfaces(struct reading *reading, struct draft *draft)
+{
+	struct config_peer *peer = &draft->peer;
+
+	if (peer->interface_count > 1) {
+		complain(reading, draft_place(draft, "Interface"),
+			 "[Peer %s]: Interface= more than once: %s", draft->name, NOT_AVAILABLE);
+		return;
+	}
+	if (peer->zone_link[0]) {
+		if (peer->interface_count && zone_differs(peer->zone_link, peer->interfaces[0]))
+			complain(reading, draft_place(draft, "Address"),
+				 "[Peer %s]: %%%s is not Interface=%s: expected the same link",
+				 draft->name, peer->zone_link, peer->interfaces[0]);
+	} else if (address_is_link_local(&peer->address)) {
+		if (peer->interface_count)
+			memcpy(peer->zone_link, peer->interfaces[0], LINK_NAME_SIZE);
+		else
+			complain(reading, draft_place(draft, "Address"),
+				 "[Peer %s]: the address is link-local: expected %%LINK behind it, "
+				 "or Interface=",
+				 draft->name);
+	}
+}
+
+static void check_peer(struct reading *reading, struct draft *draft)
+{
+	bool present = draft->peer.host || draft->peer.address.family;
+
+	/* an Address= that was not understood has its complaint already */
+	if (!present && !draft_has(draft, "Address"))
+		complain(reading, draft->begin, "[Peer %s]: expected Address=, it is missing",
+			 draft->name);
+	check_times(reading, draft);
+	if (!present)
+		return;
+	check_families(reading, draft);
+	check_expected(reading, draft);
+	check_interfaces(reading, draft);
+}
+
+static int peer_move(struct reading *reading, struct draft *draft)
+{
+	struct config_peer *peer = &draft->peer;
+
+	memcpy(peer->name, draft->name, sizeof(peer->name));
+	peer->line = draft->begin.line;
+	peer->file = strdup(reading->files[draft->begin.file - 1]);
+	if (!peer->file)
+		return -ENOMEM;
+	reading->config->peers[reading->config->peer_count++] = *peer;
+	*peer = (struct config_peer){0};
+	return 0;
+}
+
+static int link_move(struct reading *reading, struct draft *draft)
+{
+	struct config_link *link = &draft->link;
+
+	link->clamp_set = draft_has(draft, "Clamp");
+	link->pattern = strdup(draft->name);
+	if (!link->pattern)
+		return -ENOMEM;
+	reading->config->links[reading->config->link_count++] = *link;
+	*link = (struct config_link){0};
+	return 0;
+}
+
+static int peer_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct config_peer *)a)->name, ((const struct config_peer *)b)->name);
+}
+
+static int drafts_move(struct reading *reading)
+{
+	struct config *config = reading->config;
+	unsigned peers = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < reading->draft_count; i++)
+		peers += reading->drafts[i]->kind == SECTION_PEER;
+	config->peers = calloc(peers + 1, sizeof(*config->peers));
+	config->links = calloc(reading->draft_count - peers + 1, sizeof(*config->links));
+	if (!config->peers || !config->links)
+		return -ENOMEM;
+	for (unsigned i = 0; i < reading->draft_count && r == 0; i++)
+		r = reading->drafts[i]->kind == SECTION_PEER
+			    ? peer_move(reading, reading->drafts[i])
+			    : link_move(reading, reading->drafts[i]);
+	qsort(config->peers, config->peer_count, sizeof(*config->peers), peer_compare);
+	return r;
+}
+
+int config_finish(struct reading *reading)
+{
+	check_daemon(reading);
+	for (unsigned i = 0; i < reading->draft_count; i++)
+		if (reading->drafts[i]->kind == SECTION_PEER) {
+			draft_inherit(reading->drafts[i], reading->config);
+			check_peer(reading, reading->drafts[i]);
+		}
+	if (reading->complaints.error)
+		return reading->complaints.error;
+	return drafts_move(reading);
+}
