@@ -11,9 +11,15 @@
 struct journal {
 	int level;
 	bool to_stderr;
+	bool prefixed;   /* stderr leads to the journal too: it wants "<3>" before each line */
+	int fd;          /* towards journald, negative none */
+	uint64_t lost;   /* records that journald had no room for since the last one it took */
 };
 
 void journal_init(struct journal *journal);
+void journal_done(struct journal *journal);
+/* Chooses anew between journald, where there is one, and stderr. */
+void journal_choose(struct journal *journal, bool want_stderr);
 
 /* before == after in the verdict: the number or the router changed. */
 void journal_verdict(struct journal *journal, const struct peer *peer, const struct path *path,

@@ -9,8 +9,8 @@
 #include "../core/roster.h"
 
 enum field_type {
-	FIELD_STRING,   /* value.string, malloc'ed */
-	FIELD_BOOLEAN,
+	FIELD_STRING,   /* s; value.string, malloc'ed */
+	FIELD_BOOLEAN,  /* b */
 	FIELD_INTEGER,  /* i */
 	FIELD_U32,      /* u */
 	FIELD_U64,      /* t */
@@ -25,12 +25,15 @@ struct field_value {
 		int32_t integer;
 		uint32_t u32;
 		uint64_t u64;
-		const struct findings *findings;
+		struct findings findings;
 		const struct peer *paths_of;
 	};
 };
 
-/* One property of INTERFACE 4 under its own name. `flags` tells whether a change is signalled. */
+/*
+ * One property of a peer under the name it has on the bus. With `path` NULL get() gives the whole
+ * peer's value: its worst path's, or the sum for what is counted. 0, or -ENOMEM.
+ */
 struct peer_field {
 	const char *name;
 	enum field_type type;
@@ -45,6 +48,8 @@ struct link_field {
 	bool signalled;
 	int (*get)(const struct link_state *state, struct field_value *ret);
 };
+
+void field_value_done(enum field_type type, struct field_value *value);
 
 extern const struct peer_field report_peer_fields[]; /* ended by a NULL name */
 extern const struct link_field report_link_fields[];

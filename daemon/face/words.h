@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "../core/roster.h"
 #include "address_text.h"
 
@@ -23,10 +21,14 @@ char *words_locus(const struct judgement *judgement); /* malloc'ed, NULL out of 
 char *words_reason(const struct peer *peer, const struct path *path,
 		   const struct judgement *judgement);
 
-/* "peer san-a (192.0.2.10) by eth1: black-hole, 1500 of 9000 bytes pass (ping payload 1472, TCP
- * MSS 1460) and nobody says so". malloc'ed. */
+/* "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get lost without a word,
+ * 9000 expected (ping payload 1472, TCP MSS 1460)". malloc'ed. */
 char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 			     const struct judgement *judgement);
+
+/* What to do about it, "" when there is nothing to do. malloc'ed. */
+char *words_verdict_advice(const struct peer *peer, const struct path *path,
+			   const struct judgement *judgement);
 
 /* What is wrong, and what to do. malloc'ed. */
 char *words_finding_text(const struct finding *finding);

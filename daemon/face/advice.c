@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a person can do about a verdict or a finding: always a command to type or a place to look.
+ * Tells, never does.
+ */
+#include "words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUTE_COMMAND 256
+
+__attribute__((format(printf, 1, 2))) static char *advice(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return text;
+}
+
+static const char *path_link(const struct path *path)
+{
+	return path->link_name[0] ? path->link_name : path->wanted_link;
+}
+
+/* "ip route replace 192.0.2.10 via 192.0.2.1 dev eth1 mtu lock 1500"; "" where that makes no
+ * sense. A route's MTU heals one peer and leaves the link and all others alone. */
+static const char *route_command(const struct path *path, uint32_t mtu,
+				 char buffer[static ROUTE_COMMAND])
+{
+	char to[ADDRESS_TEXT_SIZE], via[ADDRESS_TEXT_SIZE];
+	const char *link = path_link(path);
+	struct address gateway = path->route.gateway, address = path->address;
+
+	buffer[0] = '\0';
+	if (mtu == 0 || !link[0] || path->route.error || address_is_link_local(&address))
+		return buffer;
+	gateway.zone = 0; /* dev names it */
+	words_address(&gateway, via);
+	snprintf(buffer, ROUTE_COMMAND, "ip %sroute replace %s%s%s dev %s mtu lock %u",
+		 address.family == ADDRESS_IPV6 ? "-6 " : "", words_address(&address, to),
+		 via[0] ? " via " : "", via, link, mtu);
+	return buffer;
+}
+
+static char *advice_black_hole(const struct path *path, const struct judgement *judgement)
+{
+	char command[ROUTE_COMMAND], hop[ADDRESS_TEXT_SIZE] = "";
+	const char *where = "on the way";
+
+	if (judgement->locus == LOCUS_ON_LINK)
+		where = "between here and there, with no router between,";
+	if (judgement->locus == LOCUS_AFTER)
+		words_address(&judgement->locus_address, hop);
+	route_command(path, judgement->path_mtu, command);
+	return advice("a switch port, tunnel or router %s%s takes at most %u bytes: raise its MTU, "
+		      "or let its ICMP \"too big\" reports through%s%s",
+		      hop[0] ? "after " : where, hop, judgement->path_mtu,
+		      command[0] ? "; until then: " : "", command);
+}
+
+static char *advice_reduced(const struct path *path, const struct judgement *judgement)
+{
+	char router[ADDRESS_TEXT_SIZE];
+
+	if (!path->facts.expect_configured)
+		return strdup("");
+	if (judgement->router.family == ADDRESS_NONE)
+		return advice("raise the MTU of the tunnel on this host that leads there, or set "
+			      "ExpectMTU=%u where that is all it should carry",
+			      judgement->path_mtu);
+	return advice("raise the MTU of the next link at router %s, or set ExpectMTU=%u where that "
+		      "is all it should carry",
+		      words_address(&judgement->router, router), judgement->path_mtu);
+}
+
+static char *advice_misconfigured(const struct path *path, const struct judgement *judgement)
+{
+	char address[ADDRESS_TEXT_SIZE];
+	const char *link = path_link(path);
+
+	words_address(&path->address, address);
+	if (judgement->reason == REASON_LINK_SMALLER)
+		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
+			      "sets this link up; or set ExpectMTU=%u",
+			      link, path->facts.expected, path->facts.capacity);
+	if (judgement->reason == REASON_ROUTE_SMALLER)
+		return advice("\"ip route get %s\" shows the route: take its mtu away or raise it; "
+			      "or set ExpectMTU=%u",
+			      address, path->facts.capacity);
+	if (judgement->reason == REASON_WRONG_LINK)
+		return advice("\"ip route get %s\" shows where packets go: mend the route, or "
+			      "Interface= of this peer",
+			      address);
+	if (judgement->reason == REASON_SEND_REFUSED)
+		return strdup("\"nft list ruleset\": find the output rule that drops large packets");
+	return strdup("");
+}
+
+static char *advice_unreachable(const struct path *path, const struct judgement *judgement)
+{
+	char address[ADDRESS_TEXT_SIZE];
+
+	words_address(&path->address, address);
+	switch (judgement->reason) {
+	case REASON_NO_ADDRESS:
+		return strdup("check Address= of this peer, and \"getent ahosts\" for that name");
+	case REASON_OWN_ADDRESS:
+		return strdup("set Address= to one of another host");
+	case REASON_NO_LINK:
+		return strdup("\"ip link\" shows the links there are: mend Interface= of this peer");
+	case REASON_LINK_DOWN:
+		return advice("ip link set dev %s up; if it is up, look at the cable and the "
+			      "switch port",
+			      path_link(path));
+	case REASON_NO_ROUTE:
+		return advice("\"ip route get %s\" tells what is missing", address);
+	case REASON_NO_NEIGHBOUR:
+		return advice("\"ip neigh show %s\": is it switched on, and in the same VLAN?",
+			      address);
+	case REASON_HOST_UNREACHABLE:
+		return advice("\"tracepath %s\" shows how far packets get", address);
+	case REASON_SEND_REFUSED:
+		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
+	case REASON_NONE:
+	case REASON_LINK_SMALLER:
+	case REASON_ROUTE_SMALLER:
+	case REASON_WRONG_LINK:
+	case REASON_SILENT:
+		return advice("\"ping %s\": it is off, or a firewall drops ICMP echo", address);
+	}
+	return strdup("");
+}
+
+char *words_verdict_advice(const struct peer *peer, const struct path *path,
+			   const struct judgement *judgement)
+{
+	switch (judgement->verdict) {
+	case VERDICT_BLACK_HOLE:
+		return advice_black_hole(path, judgement);
+	case VERDICT_REDUCED:
+		return advice_reduced(path, judgement);
+	case VERDICT_PARTIAL:
+		return advice("one member of a bond, or one of several equal routes, carries only "
+			      "%u bytes: compare their MTUs at both ends and on the switches",
+			      judgement->path_mtu);
+	case VERDICT_LOSSY:
+		return strdup("look for bit errors (\"ip -s link\", the switch port's counters) and "
+			      "for a policer on the way");
+	case VERDICT_MISCONFIGURED:
+		return advice_misconfigured(path, judgement);
+	case VERDICT_UNREACHABLE:
+		return advice_unreachable(path, judgement);
+	case VERDICT_UNKNOWN:
+	case VERDICT_CONSISTENT:
+	case VERDICT_UNVERIFIABLE:
+		return strdup("");
+	}
+	return strdup("");
+}
+
+char *words_finding_advice(const struct finding *finding)
+{
+	const char *link = finding->link[0] ? finding->link : "LINK";
+
+	switch (finding->id) {
+	case FINDING_LINK_BELOW_EXPECTED:
+		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
+			      "sets this link up; or set ExpectMTU=%u",
+			      link, finding->should, finding->is);
+	case FINDING_ROUTE_MTU_BELOW_LINK:
+		return advice("\"ip route show dev %s\" shows the route with mtu %u: take it away, "
+			      "or set ExpectMTU=%u where it is meant",
+			      link, finding->is, finding->is);
+	case FINDING_ROUTE_MTU_ABOVE_LINK:
+		return advice("\"ip route show dev %s\" shows the route with mtu %u: lower it to "
+			      "%u, or raise the link's",
+			      link, finding->is, finding->should);
+	case FINDING_IPV6_MTU_BELOW_LINK:
+		return advice("\"sysctl net.ipv6.conf.%s.mtu\" shows it: a router advertisement "
+			      "(\"rdisc6 %s\" shows its MTU option) or a sysctl set it; change it "
+			      "there",
+			      link, link);
+	case FINDING_MTU_ABOVE_DRIVER_MAX:
+		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
+			      "sets this link up",
+			      link, finding->should);
+	case FINDING_PTB_WRONG:
+		return strdup("its owner has to mend that router: hosts that believe it use the "
+			      "wrong size");
+	case FINDING_RETURN_SMALLER:
+		return advice("compare the MTU of the peer's link and of the routers on its way "
+			      "back with %u: one has %u",
+			      finding->should, finding->is);
+	}
+	return strdup("");
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the files of the bus share: the connection, and a caller that waits.
+ */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "bus.h"
+
+#define BUS_NAME "org.mtuwatch1"
+#define BUS_ROOT "/org/mtuwatch1"
+#define BUS_PEERS BUS_ROOT "/peer"
+#define BUS_LINKS BUS_ROOT "/link"
+#define BUS_MANAGER BUS_NAME ".Manager"
+#define BUS_PEER BUS_NAME ".Peer"
+#define BUS_LINK BUS_NAME ".Link"
+
+#define BUS_WAITING_LARGEST 64 /* callers that wait for rounds; as many may wait for polkit */
+
+/* What the manager said last about the whole. */
+struct bus_totals {
+	enum verdict verdict;
+	enum severity severity;
+	unsigned peers, peers_faulty, links, links_faulty;
+};
+
+/*
+ * What is to be done for a caller that is allowed to. Positive: the check waits on, its owner
+ * will end it; 0: answered; negative: the errno or `error` is the answer.
+ */
+typedef int (*bus_allowed_t)(struct bus_check *check, sd_bus_error *error);
+
+struct bus_check {
+	struct bus *bus;
+	sd_bus_message *call;
+	sd_bus_slot *leaving;  /* tells that the caller left the bus */
+	sd_bus_slot *question; /* who the caller is, or polkit's answer */
+	const char *action;
+	bool waiting;          /* with handlers.check(), no longer asking whether it may */
+	bus_allowed_t allowed;
+	struct bus_check *previous, *next;
+};
+
+struct bus {
+	sd_event *event;
+	const struct roster *roster;
+	struct journal *journal;
+	struct bus_handlers handlers;
+	void *userdata;
+
+	sd_bus *connection;            /* NULL between two attempts */
+	bool ready;                    /* the name was asked for: somebody can hear us */
+	bool named;                    /* and is ours */
+	int said;                      /* the last complaint about the connection */
+	sd_event_source *retry;
+	sd_event_source *totals_later;
+	struct bus_totals totals;
+	sd_bus_vtable *peer_vtable;    /* made from report_peer_fields */
+	sd_bus_vtable *link_vtable;
+	struct bus_check *checks;
+	unsigned waiting, asking;
+};
+
+/* bus_manager.c */
+int bus_manager_add(struct bus *bus);
+struct bus_totals bus_totals_now(const struct bus *bus);
+
+/* bus_objects.c */
+int bus_objects_make(struct bus *bus); /* the vtables, once */
+int bus_objects_add(struct bus *bus);
+int bus_append_peer(sd_bus_message *message, const struct peer *peer);
+int bus_append_path(sd_bus_message *message, const struct peer *peer, const struct path *path);
+char *bus_peer_path(const char *name);
+char *bus_link_path(int index);
+
+/* bus_polkit.c */
+int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
+		  bus_allowed_t allowed, sd_bus_error *error);
+struct bus_check *bus_check_free(struct bus_check *check);
+void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
+
+/* bus_log_control.c */
+int bus_log_control_add(struct bus *bus);

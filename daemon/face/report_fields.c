@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The one table of what can be told of a peer, a path and a link; the bus and JSON are made from
+ * it. What this version does not measure has its neutral value here, so that nobody has to ask
+ * whether a property exists.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words.h"
+
+static int string_set(struct field_value *ret, const char *text)
+{
+	ret->string = strdup(text);
+	return ret->string ? 0 : -ENOMEM;
+}
+
+static int string_take(struct field_value *ret, char *text)
+{
+	ret->string = text;
+	return text ? 0 : -ENOMEM;
+}
+
+static int address_set(struct field_value *ret, const struct address *address)
+{
+	char text[ADDRESS_TEXT_SIZE];
+
+	return string_set(ret, words_address(address, text));
+}
+
+void field_value_done(enum field_type type, struct field_value *value)
+{
+	if (type == FIELD_STRING)
+		free(value->string);
+}
+
+/* What a peer without a path shows. */
+static const struct path no_path;
+
+static const struct path *path_shown(const struct peer *peer, const struct path *path)
+{
+	if (!path)
+		path = peer_worst_path(peer);
+	return path ? path : &no_path;
+}
+
+static int get_name(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_set(ret, peer->name);
+}
+
+static int get_address(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return address_set(ret, &path_shown(peer, path)->address);
+}
+
+static int get_origin(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_set(ret, words_origin(peer->origin));
+}
+
+static int get_verdict(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_set(ret, words_verdict(path_shown(peer, path)->announced.verdict));
+}
+
+static int get_severity(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_set(ret,
+			  words_severity(path ? path->announced.severity : peer_severity(peer)));
+}
+
+static int get_reason(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	path = path_shown(peer, path);
+	return string_take(ret, words_reason(peer, path, &path->announced));
+}
+
+static int get_path_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = path_shown(peer, path)->announced.path_mtu;
+	return 0;
+}
+
+static int get_return_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = path_shown(peer, path)->announced.return_mtu;
+	return 0;
+}
+
+static int get_expected_mtu(const struct peer *peer, const struct path *path,
+			    struct field_value *ret)
+{
+	ret->u32 = path_shown(peer, path)->facts.expected;
+	return 0;
+}
+
+static int get_link_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = path_shown(peer, path)->link_mtu;
+	return 0;
+}
+
+static int get_interface(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	path = path_shown(peer, path);
+	return string_set(ret, path->link_name[0] ? path->link_name : path->wanted_link);
+}
+
+static int get_source(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	path = path_shown(peer, path);
+	return address_set(ret, path->from.family != ADDRESS_NONE ? &path->from
+								  : &path->route.source);
+}
+
+static int get_method(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	enum method method = peer->settings.method;
+
+	if (method == METHOD_AUTO && path_shown(peer, path)->rounds > 0)
+		method = METHOD_ICMP; /* the only one there is so far */
+	return string_set(ret, words_method(method));
+}
+
+static int get_direction(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_set(ret, words_direction(path_shown(peer, path)->announced.direction));
+}
+
+static int get_locus(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return string_take(ret, words_locus(&path_shown(peer, path)->announced));
+}
+
+static int get_confirmed(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->boolean = path_shown(peer, path)->announced.confirmed;
+	return 0;
+}
+
+static int get_router(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	return address_set(ret, &path_shown(peer, path)->announced.router);
+}
+
+static int get_kernel_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = path_shown(peer, path)->facts.kernel_mtu;
+	return 0;
+}
+
+static int get_rtt(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = path_shown(peer, path)->rtt_usec;
+	return 0;
+}
+
+static int get_since(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = path_shown(peer, path)->since_usec;
+	return 0;
+}
+
+static int get_last_round(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = path_shown(peer, path)->last_round_usec;
+	if (path)
+		return 0;
+	for (unsigned i = 0; i < peer->path_count; i++)
+		if (peer->paths[i].last_round_usec > ret->u64)
+			ret->u64 = peer->paths[i].last_round_usec;
+	return 0;
+}
+
+static uint64_t path_rounds(const struct path *path)
+{
+	return path->rounds;
+}
+
+static uint64_t path_sent(const struct path *path)
+{
+	return path->control_sent + path->full_sent;
+}
+
+static uint64_t path_lost(const struct path *path)
+{
+	return path->control_lost + path->full_lost;
+}
+
+static uint64_t path_flows(const struct path *path)
+{
+	return 1;
+}
+
+static uint64_t path_flows_faulty(const struct path *path)
+{
+	return verdict_is_fault(path->announced.verdict);
+}
+
+static uint64_t peer_sum(const struct peer *peer, const struct path *path,
+			 uint64_t (*count)(const struct path *))
+{
+	uint64_t sum = 0;
+
+	if (path)
+		return count(path);
+	for (unsigned i = 0; i < peer->path_count; i++)
+		sum += count(&peer->paths[i]);
+	return sum;
+}
+
+static int get_rounds(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = peer_sum(peer, path, path_rounds);
+	return 0;
+}
+
+static int get_sent(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = peer_sum(peer, path, path_sent);
+	return 0;
+}
+
+static int get_lost(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u64 = peer_sum(peer, path, path_lost);
+	return 0;
+}
+
+static int get_flows(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = (uint32_t)peer_sum(peer, path, path_flows);
+	return 0;
+}
+
+static int get_flows_faulty(const struct peer *peer, const struct path *path,
+			    struct field_value *ret)
+{
+	ret->u32 = (uint32_t)peer_sum(peer, path, path_flows_faulty);
+	return 0;
+}
+
+static int get_u32_none(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = 0;
+	return 0;
+}
+
+static int get_string_none(const struct peer *peer, const struct path *path,
+			   struct field_value *ret)
+{
+	return string_set(ret, "");
+}
+
+/* The same finding on two paths of a peer is one finding of the peer. */
+static void findings_join(struct findings *findings, const struct findings *more)
+{
+	for (unsigned i = 0; i < more->count && findings->count < FINDINGS_LARGEST; i++) {
+		bool known = false;
+
+		for (unsigned j = 0; j < findings->count; j++)
+			known = known || finding_equal(&findings->list[j], &more->list[i]);
+		if (!known)
+			findings->list[findings->count++] = more->list[i];
+	}
+}
+
+static int get_findings(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->findings.count = 0;
+	if (path)
+		findings_join(&ret->findings, &path->findings);
+	for (unsigned i = 0; !path && i < peer->path_count; i++)
+		findings_join(&ret->findings, &peer->paths[i].findings);
+	return 0;
+}
+
+static int get_paths(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->paths_of = peer;
+	return 0;
+}
+
+/* What moves with every round is read, not signalled. */
+const struct peer_field report_peer_fields[] = {
+	/* name, type, signalled, of_path, get */
+	{"Name", FIELD_STRING, false, false, get_name},
+	{"Address", FIELD_STRING, true, true, get_address},
+	{"Origin", FIELD_STRING, false, false, get_origin},
+	{"Verdict", FIELD_STRING, true, true, get_verdict},
+	{"Severity", FIELD_STRING, true, true, get_severity},
+	{"Reason", FIELD_STRING, true, true, get_reason},
+	{"PathMTU", FIELD_U32, true, true, get_path_mtu},
+	{"ReturnMTU", FIELD_U32, true, true, get_return_mtu},
+	{"ExpectedMTU", FIELD_U32, true, true, get_expected_mtu},
+	{"LinkMTU", FIELD_U32, true, true, get_link_mtu},
+	{"Interface", FIELD_STRING, true, true, get_interface},
+	{"Source", FIELD_STRING, true, true, get_source},
+	{"Method", FIELD_STRING, true, true, get_method},
+	{"Direction", FIELD_STRING, true, true, get_direction},
+	{"Locus", FIELD_STRING, true, true, get_locus},
+	{"Confirmed", FIELD_BOOLEAN, true, true, get_confirmed},
+	{"Router", FIELD_STRING, true, true, get_router},
+	{"KernelMTU", FIELD_U32, true, true, get_kernel_mtu},
+	{"SocketMSS", FIELD_U32, true, true, get_u32_none},
+	{"RTTUSec", FIELD_U64, false, true, get_rtt},
+	{"ClampMTU", FIELD_U32, true, true, get_u32_none},
+	{"ClampKind", FIELD_STRING, true, true, get_string_none},
+	{"SinceUSec", FIELD_U64, true, true, get_since},
+	{"LastRoundUSec", FIELD_U64, false, true, get_last_round},
+	{"Rounds", FIELD_U64, false, true, get_rounds},
+	{"ProbesSent", FIELD_U64, false, true, get_sent},
+	{"ProbesLost", FIELD_U64, false, true, get_lost},
+	{"Flows", FIELD_U32, true, true, get_flows},
+	{"FlowsFaulty", FIELD_U32, true, true, get_flows_faulty},
+	{"Findings", FIELD_FINDINGS, true, true, get_findings},
+	{"Paths", FIELD_PATHS, true, false, get_paths},
+	{},
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Everything as one JSON document. The names and values are those of the bus; nothing is decided
+ * here.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words.h"
+
+static inline void json_drop(struct json_object **object)
+{
+	json_object_put(*object);
+}
+#define _drop_json_ __attribute__((cleanup(json_drop)))
+
+/* Both take `value` over, also when they fail. */
+static int object_add(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (value && json_object_object_add(object, key, value) == 0)
+		return 0;
+	json_object_put(value);
+	return -ENOMEM;
+}
+
+static int array_add(struct json_object *array, struct json_object *value)
+{
+	if (value && json_object_array_add(array, value) == 0)
+		return 0;
+	json_object_put(value);
+	return -ENOMEM;
+}
+
+static int object_add_text(struct json_object *object, const char *key, const char *text)
+{
+	return text ? object_add(object, key, json_object_new_string(text)) : -ENOMEM;
+}
+
+/* Takes `text` over. */
+static int object_take_text(struct json_object *object, const char *key, char *text)
+{
+	int r = object_add_text(object, key, text);
+
+	free(text);
+	return r;
+}
+
+static struct json_object *json_finding(const struct finding *finding)
+{
+	_drop_json_ struct json_object *object = json_object_new_object();
+
+	if (!object || object_add_text(object, "Id", words_finding(finding->id)) < 0 ||
+	    object_add_text(object, "Severity", words_severity(finding->severity)) < 0 ||
+	    object_take_text(object, "Text", words_finding_text(finding)) < 0 ||
+	    object_take_text(object, "Advice", words_finding_advice(finding)) < 0)
+		return NULL;
+	return json_object_get(object);
+}
+
+static struct json_object *json_findings(const struct findings *findings)
+{
+	_drop_json_ struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; array && i < findings->count; i++)
+		if (array_add(array, json_finding(&findings->list[i])) < 0)
+			return NULL;
+	return json_object_get(array);
+}
+
+static struct json_object *json_paths(const struct peer *peer);
+
+static struct json_object *json_value(enum field_type type, const struct field_value *value)
+{
+	switch (type) {
+	case FIELD_STRING:
+		return json_object_new_string(value->string);
+	case FIELD_BOOLEAN:
+		return json_object_new_boolean(value->boolean);
+	case FIELD_INTEGER:
+		return json_object_new_int(value->integer);
+	case FIELD_U32:
+		return json_object_new_int64(value->u32);
+	case FIELD_U64:
+		return json_object_new_uint64(value->u64);
+	case FIELD_FINDINGS:
+		return json_findings(&value->findings);
+	case FIELD_PATHS:
+		return json_paths(value->paths_of);
+	}
+	return NULL;
+}
+
+static int object_add_peer_field(struct json_object *object, const struct peer_field *field,
+				 const struct peer *peer, const struct path *path)
+{
+	struct field_value value;
+	int r;
+
+	r = field->get(peer, path, &value);
+	if (r < 0)
+		return r;
+	r = object_add(object, field->name, json_value(field->type, &value));
+	field_value_done(field->type, &value);
+	return r;
+}
+
+/* `path` NULL: the whole peer. */
+static struct json_object *json_peer(const struct peer *peer, const struct path *path)
+{
+	_drop_json_ struct json_object *object = json_object_new_object();
+
+	for (const struct peer_field *field = report_peer_fields; object && field->name; field++)
+		if ((!path || field->of_path) &&
+		    object_add_peer_field(object, field, peer, path) < 0)
+			return NULL;
+	return json_object_get(object);
+}
+
+static struct json_object *json_paths(const struct peer *peer)
+{
+	_drop_json_ struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; array && i < peer->path_count; i++)
+		if (array_add(array, json_peer(peer, &peer->paths[i])) < 0)
+			return NULL;
+	return json_object_get(array);
+}
+
+static struct json_object *json_link(const struct link_state *state)
+{
+	_drop_json_ struct json_object *object = json_object_new_object();
+
+	for (const struct link_field *field = report_link_fields; object && field->name; field++) {
+		struct field_value value;
+		int r;
+
+		if (field->get(state, &value) < 0)
+			return NULL;
+		r = object_add(object, field->name, json_value(field->type, &value));
+		field_value_done(field->type, &value);
+		if (r < 0)
+			return NULL;
+	}
+	return json_object_get(object);
+}
+
+static struct json_object *json_peers(const struct roster *roster)
+{
+	_drop_json_ struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; array && i < roster->peer_count; i++)
+		if (array_add(array, json_peer(roster->peers[i], NULL)) < 0)
+			return NULL;
+	return json_object_get(array);
+}
+
+static struct json_object *json_links(const struct roster *roster)
+{
+	_drop_json_ struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; array && i < roster->link_count; i++)
+		if (array_add(array, json_link(roster->links[i])) < 0)
+			return NULL;
+	return json_object_get(array);
+}
+
+char *report_json(const struct roster *roster, bool pretty)
+{
+	_drop_json_ struct json_object *all = json_object_new_object();
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	if (!all || object_add_text(all, "Version", VERSION) < 0 ||
+	    object_add_text(all, "Verdict", words_verdict(roster_verdict(roster))) < 0 ||
+	    object_add_text(all, "Severity", words_severity(roster_severity(roster))) < 0 ||
+	    object_add(all, "Peers", json_peers(roster)) < 0 ||
+	    object_add(all, "Links", json_links(roster)) < 0)
+		return NULL;
+	flags |= pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : 0;
+	const char *text = json_object_to_json_string_ext(all, flags);
+	return text ? strdup(text) : NULL;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What can be told of a link; the bus and JSON are made from this table. What this version does
+ * not know (a clamp, the switch at the other end) has its neutral value.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words.h"
+
+static int string_set(struct field_value *ret, const char *text)
+{
+	ret->string = strdup(text);
+	return ret->string ? 0 : -ENOMEM;
+}
+
+static int get_name(const struct link_state *state, struct field_value *ret)
+{
+	return string_set(ret, state->link.name);
+}
+
+static int get_index(const struct link_state *state, struct field_value *ret)
+{
+	ret->integer = state->link.index;
+	return 0;
+}
+
+static int get_kind(const struct link_state *state, struct field_value *ret)
+{
+	return string_set(ret, state->link.kind);
+}
+
+static int get_mtu(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = state->link.mtu;
+	return 0;
+}
+
+static int get_expected_mtu(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = state->expected_mtu;
+	return 0;
+}
+
+static int get_min_mtu(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = state->link.min_mtu;
+	return 0;
+}
+
+static int get_max_mtu(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = state->link.max_mtu;
+	return 0;
+}
+
+static int get_u32_none(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = 0;
+	return 0;
+}
+
+static int get_string_none(const struct link_state *state, struct field_value *ret)
+{
+	return string_set(ret, "");
+}
+
+static int get_up(const struct link_state *state, struct field_value *ret)
+{
+	ret->boolean = state->link.up;
+	return 0;
+}
+
+static int get_severity(const struct link_state *state, struct field_value *ret)
+{
+	return string_set(ret, words_severity(link_state_severity(state)));
+}
+
+static int get_findings(const struct link_state *state, struct field_value *ret)
+{
+	if (state->ignored)
+		ret->findings.count = 0;
+	else
+		ret->findings = state->findings;
+	return 0;
+}
+
+const struct link_field report_link_fields[] = {
+	/* name, type, signalled, get */
+	{"Name", FIELD_STRING, true, get_name}, /* a link can be renamed */
+	{"Index", FIELD_INTEGER, false, get_index},
+	{"Kind", FIELD_STRING, false, get_kind},
+	{"MTU", FIELD_U32, true, get_mtu},
+	{"ExpectedMTU", FIELD_U32, true, get_expected_mtu},
+	{"MinMTU", FIELD_U32, true, get_min_mtu},
+	{"MaxMTU", FIELD_U32, true, get_max_mtu},
+	{"OriginalMTU", FIELD_U32, true, get_u32_none},
+	{"Up", FIELD_BOOLEAN, true, get_up},
+	{"Neighbour", FIELD_STRING, true, get_string_none},
+	{"NeighbourMaxFrame", FIELD_U32, true, get_u32_none},
+	{"Severity", FIELD_STRING, true, get_severity},
+	{"Findings", FIELD_FINDINGS, true, get_findings},
+	{},
+};

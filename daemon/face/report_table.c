@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The table for people, one row a path, and below it what is wrong in words. Sits in 80 columns:
+ * names that are too long are cut, the note is what is left of the row. Also the exit code.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "words.h"
+
+enum column {
+	COLUMN_PEER,
+	COLUMN_ADDRESS,
+	COLUMN_LINK,
+	COLUMN_MTU,
+	COLUMN_VERDICT,
+	COLUMN_SINCE,
+	COLUMN_NOTE,
+};
+#define COLUMN_COUNT 7
+#define CELL_SIZE 128
+
+static const char *const column_titles[COLUMN_COUNT] = {"PEER",	   "ADDRESS", "LINK", "MTU",
+							"VERDICT", "SINCE",   "NOTE"};
+
+struct row {
+	char cell[COLUMN_COUNT][CELL_SIZE];
+	enum severity severity;
+};
+
+struct table {
+	FILE *out;
+	bool colour;
+	unsigned screen; /* columns of it; 0 unlimited */
+	unsigned width[COLUMN_COUNT];
+};
+
+static const char *severity_colour(enum severity severity)
+{
+	switch (severity) {
+	case SEVERITY_CRITICAL:
+		return "\033[1;31m";
+	case SEVERITY_WARNING:
+		return "\033[33m";
+	case SEVERITY_NOTICE:
+		return "\033[36m";
+	case SEVERITY_OK:
+		return "\033[32m";
+	case SEVERITY_NONE:
+		return "\033[2m";
+	}
+	return "";
+}
+
+static void cell_since(char *cell, uint64_t since_usec)
+{
+	struct timespec now;
+	uint64_t sec;
+
+	if (since_usec == 0)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	sec = since_usec / USEC_PER_SEC;
+	sec = (uint64_t)now.tv_sec > sec ? (uint64_t)now.tv_sec - sec : 0;
+	if (sec < 60)
+		snprintf(cell, CELL_SIZE, "%" PRIu64 "s", sec);
+	else if (sec < 3600)
+		snprintf(cell, CELL_SIZE, "%" PRIu64 "min", sec / 60);
+	else if (sec < 48 * 3600)
+		snprintf(cell, CELL_SIZE, "%" PRIu64 "h", sec / 3600);
+	else
+		snprintf(cell, CELL_SIZE, "%" PRIu64 "d", sec / 86400);
+}
+
+static void cell_mtu(char *cell, const struct path *path)
+{
+	uint32_t mtu = path->announced.path_mtu, expected = path->facts.expected;
+
+	if (mtu && expected)
+		snprintf(cell, CELL_SIZE, "%u/%u", mtu, expected);
+	else if (mtu)
+		snprintf(cell, CELL_SIZE, "%u", mtu);
+	else if (expected)
+		snprintf(cell, CELL_SIZE, "-/%u", expected);
+}
+
+static void cell_note(char *cell, const struct peer *peer, const struct path *path)
+{
+	char *text = words_locus(&path->announced);
+
+	if (text && !text[0]) {
+		free(text);
+		text = words_reason(peer, path, &path->announced);
+	}
+	snprintf(cell, CELL_SIZE, "%s", text ? text : "");
+	free(text);
+}
+
+static void row_fill(struct row *row, const struct peer *peer, const struct path *path)
+{
+	char address[ADDRESS_TEXT_SIZE];
+	const char *link = path->link_name[0] ? path->link_name : path->wanted_link;
+
+	memset(row, 0, sizeof(*row));
+	row->severity = path->announced.severity;
+	snprintf(row->cell[COLUMN_PEER], CELL_SIZE, "%s", peer->name);
+	snprintf(row->cell[COLUMN_ADDRESS], CELL_SIZE, "%s",
+		 words_address(&path->address, address));
+	snprintf(row->cell[COLUMN_LINK], CELL_SIZE, "%s", link);
+	snprintf(row->cell[COLUMN_VERDICT], CELL_SIZE, "%s",
+		 words_verdict(path->announced.verdict));
+	cell_mtu(row->cell[COLUMN_MTU], path);
+	cell_since(row->cell[COLUMN_SINCE], path->since_usec);
+	cell_note(row->cell[COLUMN_NOTE], peer, path);
+	for (unsigned i = 0; i < COLUMN_NOTE; i++)
+		if (!row->cell[i][0])
+			strcpy(row->cell[i], "-");
+}
+
+static void table_measure_row(struct table *table, const struct row *row)
+{
+	for (unsigned i = 0; i < COLUMN_COUNT; i++)
+		if (strlen(row->cell[i]) > table->width[i])
+			table->width[i] = (unsigned)strlen(row->cell[i]);
+}
+
+static unsigned table_width(const struct table *table, unsigned columns)
+{
+	unsigned sum = columns - 1;
+
+	for (unsigned i = 0; i < columns; i++)
+		sum += table->width[i];
+	return sum;
+}
+
+/* Takes columns from `column`, but leaves it `least`. */
+static void table_shrink(struct table *table, enum column column, unsigned least)
+{
+	unsigned width = table_width(table, COLUMN_NOTE), over;
+
+	if (width <= table->screen || table->width[column] <= least)
+		return;
+	over = width - table->screen;
+	if (over > table->width[column] - least)
+		over = table->width[column] - least;
+	table->width[column] -= over;
+}
+
+/* The verdict and its number are what the table is for: names give way first, then addresses. */
+static void table_fit(struct table *table)
+{
+	unsigned width;
+
+	if (table->screen == 0)
+		return;
+	table_shrink(table, COLUMN_PEER, 16);
+	table_shrink(table, COLUMN_ADDRESS, 18);
+	table_shrink(table, COLUMN_LINK, 8);
+	table_shrink(table, COLUMN_PEER, 8);
+	width = table_width(table, COLUMN_NOTE) + 1;
+	if (width + table->width[COLUMN_NOTE] > table->screen)
+		table->width[COLUMN_NOTE] = table->screen > width ? table->screen - width : 0;
+	if (table->width[COLUMN_NOTE] < strlen(column_titles[COLUMN_NOTE]))
+		table->width[COLUMN_NOTE] = 0; /* the sentences below tell it anyway */
+}
+
+static void cell_print(const struct table *table, enum column column, const char *text)
+{
+	unsigned width = table->width[column];
+
+	if (strlen(text) <= width)
+		fprintf(table->out, "%-*s", column == COLUMN_NOTE ? 0 : (int)width, text);
+	else
+		fprintf(table->out, "%.*s...", (int)(width > 3 ? width - 3 : 0), text);
+}
+
+static void row_print(const struct table *table, const struct row *row, bool title)
+{
+	for (unsigned i = 0; i < COLUMN_COUNT; i++) {
+		bool coloured = table->colour && i == COLUMN_VERDICT && !title;
+
+		if (i == COLUMN_NOTE && (table->width[i] == 0 || !row->cell[i][0]))
+			break;
+		fprintf(table->out, "%s%s", i ? " " : "",
+			coloured ? severity_colour(row->severity) : "");
+		cell_print(table, i, row->cell[i]);
+		fputs(coloured ? "\033[0m" : "", table->out);
+	}
+	fputc('\n', table->out);
+}
+
+/* Calls `each` for every path, and for a peer without one with an empty path. */
+static void roster_rows(struct table *table, const struct roster *roster,
+			void (*each)(struct table *table, const struct row *row))
+{
+	static const struct path no_path;
+	struct row row;
+
+	for (unsigned i = 0; i < roster->peer_count; i++) {
+		const struct peer *peer = roster->peers[i];
+
+		for (unsigned j = 0; j < peer->path_count; j++) {
+			row_fill(&row, peer, &peer->paths[j]);
+			each(table, &row);
+		}
+		if (peer->path_count == 0) {
+			row_fill(&row, peer, &no_path);
+			each(table, &row);
+		}
+	}
+}
+
+static void table_print_row(struct table *table, const struct row *row)
+{
+	row_print(table, row, false);
+}
+
+/* "warning  peer san-a ...", and the advice on a line of its own. Takes both texts over. */
+static void complaint_print(const struct table *table, enum severity severity, char *text,
+			    char *advice)
+{
+	const char *begin = table->colour ? severity_colour(severity) : "";
+
+	if (text)
+		fprintf(table->out, "%s%s%s: %s\n", begin, words_severity(severity),
+			table->colour ? "\033[0m" : "", text);
+	if (advice && advice[0])
+		fprintf(table->out, "    %s\n", advice);
+	free(text);
+	free(advice);
+}
+
+static void finding_print(const struct table *table, const char *subject,
+			  const struct finding *finding)
+{
+	char *text = words_finding_text(finding), *whole = NULL;
+
+	if (text && asprintf(&whole, "%s%s%s", subject, subject[0] ? ": " : "", text) < 0)
+		whole = NULL;
+	free(text);
+	complaint_print(table, finding->severity, whole, words_finding_advice(finding));
+}
+
+static void path_complaints(const struct table *table, const struct peer *peer,
+			    const struct path *path)
+{
+	char subject[PEER_NAME_LONGEST + 8];
+
+	snprintf(subject, sizeof(subject), "peer %s", peer->name);
+	if (path->announced.severity >= SEVERITY_NOTICE)
+		complaint_print(table, path->announced.severity,
+				words_verdict_sentence(peer, path, &path->announced),
+				words_verdict_advice(peer, path, &path->announced));
+	for (unsigned i = 0; i < path->findings.count; i++)
+		finding_print(table, subject, &path->findings.list[i]);
+}
+
+static void roster_complaints(const struct table *table, const struct roster *roster)
+{
+	for (unsigned i = 0; i < roster->peer_count; i++)
+		for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
+			path_complaints(table, roster->peers[i], &roster->peers[i]->paths[j]);
+	for (unsigned i = 0; i < roster->link_count; i++) {
+		const struct link_state *state = roster->links[i];
+
+		for (unsigned j = 0; !state->ignored && j < state->findings.count; j++)
+			finding_print(table, "", &state->findings.list[j]);
+	}
+}
+
+static bool roster_has_complaints(const struct roster *roster)
+{
+	if (roster_severity(roster) >= SEVERITY_NOTICE)
+		return true;
+	for (unsigned i = 0; i < roster->peer_count; i++)
+		for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
+			if (roster->peers[i]->paths[j].findings.count > 0)
+				return true;
+	return false;
+}
+
+void report_table(const struct roster *roster, FILE *out, bool colour, unsigned width)
+{
+	struct table table = {.out = out, .colour = colour, .screen = width};
+	struct row titles = {};
+
+	if (roster->peer_count == 0) {
+		fputs("There is nothing to watch: no peer is configured and no gateway was "
+		      "found.\n",
+		      out);
+	} else {
+		for (unsigned i = 0; i < COLUMN_COUNT; i++)
+			strcpy(titles.cell[i], column_titles[i]);
+		table_measure_row(&table, &titles);
+		roster_rows(&table, roster, table_measure_row);
+		table_fit(&table);
+		row_print(&table, &titles, true);
+		roster_rows(&table, roster, table_print_row);
+	}
+	if (roster_has_complaints(roster)) {
+		fputc('\n', out);
+		roster_complaints(&table, roster);
+	}
+}
+
+static bool peer_unmeasured(const struct peer *peer)
+{
+	for (unsigned i = 0; i < peer->path_count; i++) {
+		enum verdict verdict = peer->paths[i].announced.verdict;
+
+		if (verdict == VERDICT_UNREACHABLE || verdict == VERDICT_UNKNOWN)
+			return true;
+	}
+	return peer->path_count == 0;
+}
+
+/* A critical fault outranks what could not be asked, and that a warning: half the answer is none. */
+int report_exit_code(const struct roster *roster)
+{
+	enum severity severity = roster_severity(roster);
+
+	if (severity == SEVERITY_CRITICAL)
+		return 2;
+	if (roster->peer_count == 0)
+		return 3;
+	for (unsigned i = 0; i < roster->peer_count; i++)
+		if (peer_unmeasured(roster->peers[i]))
+			return 3;
+	return severity == SEVERITY_WARNING ? 1 : 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The sentences about a path: what was found and why. Sizes are whole IP packets; where people
+ * could take them for something else, the ping payload and the TCP MSS stand beside them.
+ * What to do about it is in advice.c.
+ */
+#include "words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHER_SIZES 64
+
+static inline void string_free(char **text)
+{
+	free(*text);
+}
+#define _free_text_ __attribute__((cleanup(string_free)))
+
+__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return text;
+}
+
+/* RFC 792 and RFC 4443: 8 bytes of echo header; RFC 9293: 20 of TCP; 20 or 40 of IP. */
+static const char *sizes_beside(uint32_t mtu, bool ipv6, char buffer[static OTHER_SIZES])
+{
+	uint32_t header = ipv6 ? 40 : 20;
+
+	buffer[0] = '\0';
+	if (mtu > header + 20)
+		snprintf(buffer, OTHER_SIZES, " (ping payload %u, TCP MSS %u)", mtu - header - 8,
+			 mtu - header - 20);
+	return buffer;
+}
+
+char *words_locus(const struct judgement *judgement)
+{
+	char address[ADDRESS_TEXT_SIZE];
+
+	switch (judgement->locus) {
+	case LOCUS_NONE:
+		return strdup("");
+	case LOCUS_LOCAL:
+		return strdup("local");
+	case LOCUS_ON_LINK:
+		return strdup("on-link");
+	case LOCUS_AFTER:
+		return sentence("after %s", words_address(&judgement->locus_address, address));
+	case LOCUS_AT:
+		return sentence("at %s", words_address(&judgement->locus_address, address));
+	}
+	return strdup("");
+}
+
+/* The link that a sentence about this path means. */
+static const char *path_link(const struct path *path)
+{
+	if (path->link_name[0])
+		return path->link_name;
+	return path->wanted_link[0] ? path->wanted_link : "its link";
+}
+
+static char *reason_no_word(const struct path *path)
+{
+	if (path->announced.verdict == VERDICT_UNVERIFIABLE || path->facts.discovered)
+		return strdup("it has not answered any probe, large or small");
+	return strdup("no answer to any probe, large or small, and no word why");
+}
+
+static char *reason_router(const struct path *path)
+{
+	char address[ADDRESS_TEXT_SIZE];
+
+	if (path->evidence.error_from.family == ADDRESS_NONE)
+		return strdup("a router says that it cannot be reached");
+	return sentence("%s says that it cannot be reached",
+			words_address(&path->evidence.error_from, address));
+}
+
+static char *reason_wrong_link(const struct path *path)
+{
+	return sentence("the route to it goes out of %s, not of %s as configured", path_link(path),
+			path->wanted_link[0] ? path->wanted_link : "the configured link");
+}
+
+char *words_reason(const struct peer *peer, const struct path *path,
+		   const struct judgement *judgement)
+{
+	switch (judgement->reason) {
+	case REASON_NONE:
+		return strdup("");
+	case REASON_LINK_SMALLER:
+		return sentence("link %s has an MTU of %u", path_link(path),
+				path->facts.capacity ? path->facts.capacity : path->link_mtu);
+	case REASON_ROUTE_SMALLER:
+		return sentence("the route by %s has an MTU of %u", path_link(path),
+				path->facts.capacity ? path->facts.capacity : path->route.mtu);
+	case REASON_WRONG_LINK:
+		return reason_wrong_link(path);
+	case REASON_SEND_REFUSED:
+		return strdup("this host's own packet filter refuses to send it");
+	case REASON_NO_ADDRESS:
+		return strdup("its host name has no address now");
+	case REASON_OWN_ADDRESS:
+		return strdup("the address is this host's own");
+	case REASON_NO_LINK:
+		return sentence("there is no link %s",
+				path->wanted_link[0] ? path->wanted_link : path_link(path));
+	case REASON_LINK_DOWN:
+		return sentence("link %s is down or has no carrier", path_link(path));
+	case REASON_NO_ROUTE:
+		return strdup("this host has no route to it");
+	case REASON_NO_NEIGHBOUR:
+		return sentence("nobody answers to its address on %s", path_link(path));
+	case REASON_HOST_UNREACHABLE:
+		return reason_router(path);
+	case REASON_SILENT:
+		return reason_no_word(path);
+	}
+	return strdup("");
+}
+
+static char *body_reduced(const struct path *path, const struct judgement *judgement,
+			  const char *beside)
+{
+	char router[ADDRESS_TEXT_SIZE];
+
+	if (judgement->router.family == ADDRESS_NONE)
+		return sentence("packets above %u bytes do not pass, and this host's kernel knows; "
+				"%u expected%s",
+				judgement->path_mtu, path->facts.expected, beside);
+	return sentence("packets above %u bytes do not pass, and router %s says so; %u expected%s",
+			judgement->path_mtu, words_address(&judgement->router, router),
+			path->facts.expected, beside);
+}
+
+static char *body_black_hole(const struct path *path, const struct judgement *judgement,
+			     const char *beside)
+{
+	_free_text_ char *locus = words_locus(judgement);
+	bool somewhere = locus && locus[0];
+
+	return sentence("packets above %u bytes get lost without a word%s%s%s, %u expected%s%s",
+			judgement->path_mtu, somewhere ? " (" : "", somewhere ? locus : "",
+			somewhere ? ")" : "", path->facts.expected, beside,
+			judgement->confirmed ? "" : "; seen by one method only");
+}
+
+static char *body_misconfigured(const struct path *path, const struct judgement *judgement,
+				const char *reason)
+{
+	char beside[OTHER_SIZES];
+	bool ipv6 = path->address.family == ADDRESS_IPV6;
+
+	if (judgement->reason == REASON_WRONG_LINK)
+		return strdup(reason);
+	return sentence("this host cannot send packets of %u bytes%s%s%s", path->facts.expected,
+			reason[0] ? ": " : "", reason,
+			sizes_beside(path->facts.capacity, ipv6, beside));
+}
+
+/* What is said after the verdict's word; "" nothing. */
+static char *verdict_body(const struct path *path, const struct judgement *judgement,
+			  const char *reason)
+{
+	char beside[OTHER_SIZES];
+	uint32_t mtu = judgement->path_mtu;
+
+	sizes_beside(mtu, path->address.family == ADDRESS_IPV6, beside);
+	switch (judgement->verdict) {
+	case VERDICT_CONSISTENT:
+		return sentence("packets of %u bytes pass%s", mtu, beside);
+	case VERDICT_REDUCED:
+		return body_reduced(path, judgement, beside);
+	case VERDICT_BLACK_HOLE:
+		return body_black_hole(path, judgement, beside);
+	case VERDICT_PARTIAL:
+		return sentence("some flows carry %u bytes, others lose all above %u without a word%s",
+				path->facts.expected, mtu, beside);
+	case VERDICT_LOSSY:
+		return sentence("packets of %u bytes get lost far more often than small ones%s",
+				path->facts.expected, beside);
+	case VERDICT_MISCONFIGURED:
+		return body_misconfigured(path, judgement, reason);
+	case VERDICT_UNKNOWN:
+		return strdup(reason[0] ? reason : "not measured yet");
+	case VERDICT_UNREACHABLE:
+		return strdup(reason);
+	case VERDICT_UNVERIFIABLE:
+		return strdup(reason[0] ? reason : "nothing tells which sizes pass");
+	}
+	return strdup("");
+}
+
+char *words_verdict_sentence(const struct peer *peer, const struct path *path,
+			     const struct judgement *judgement)
+{
+	char address[ADDRESS_TEXT_SIZE];
+	_free_text_ char *reason = words_reason(peer, path, judgement);
+	_free_text_ char *body = reason ? verdict_body(path, judgement, reason) : NULL;
+	const char *link = path->link_name[0] ? path->link_name : path->wanted_link;
+	bool resolved = path->address.family != ADDRESS_NONE;
+
+	if (!body)
+		return NULL;
+	return sentence("peer %s%s%s%s%s%s: %s%s%s", peer->name, resolved ? " (" : "",
+			words_address(&path->address, address), resolved ? ")" : "",
+			link[0] ? " by " : "", link, words_verdict(judgement->verdict),
+			body[0] ? ": " : "", body);
+}
+
+char *words_finding_text(const struct finding *finding)
+{
+	char from[ADDRESS_TEXT_SIZE];
+	const char *link = finding->link[0] ? finding->link : "its link";
+
+	switch (finding->id) {
+	case FINDING_LINK_BELOW_EXPECTED:
+		return sentence("link %s has an MTU of %u, %u expected", link, finding->is,
+				finding->should);
+	case FINDING_ROUTE_MTU_BELOW_LINK:
+		return sentence("the route by %s has an MTU of %u, the link carries %u", link,
+				finding->is, finding->should);
+	case FINDING_ROUTE_MTU_ABOVE_LINK:
+		return sentence("the route by %s has an MTU of %u, the link carries only %u", link,
+				finding->is, finding->should);
+	case FINDING_IPV6_MTU_BELOW_LINK:
+		return sentence("IPv6 uses an MTU of %u on link %s, whose own is %u", finding->is,
+				link, finding->should);
+	case FINDING_MTU_ABOVE_DRIVER_MAX:
+		return sentence("link %s has an MTU of %u, its driver takes at most %u", link,
+				finding->is, finding->should);
+	case FINDING_PTB_WRONG:
+		return sentence("%s reports an MTU of %u, but what passes is %u",
+				finding->from.family == ADDRESS_NONE
+					? "a router"
+					: words_address(&finding->from, from),
+				finding->is, finding->should);
+	case FINDING_RETURN_SMALLER:
+		return sentence("answers come back in fragments of %u bytes, %u expected: the way "
+				"back is smaller than the way there",
+				finding->is, finding->should);
+	}
+	return strdup("");
+}

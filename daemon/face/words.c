@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The single words, one table an enum, the same on every surface. They are part of what other
+ * people's scripts hold on to: never change one. Whole sentences are in sentences.c.
+ */
+#include "words.h"
+
+#include <syslog.h>
+
+const char *words_verdict(enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_UNKNOWN:
+		return "unknown";
+	case VERDICT_CONSISTENT:
+		return "consistent";
+	case VERDICT_REDUCED:
+		return "reduced";
+	case VERDICT_BLACK_HOLE:
+		return "black-hole";
+	case VERDICT_PARTIAL:
+		return "partial";
+	case VERDICT_LOSSY:
+		return "lossy";
+	case VERDICT_MISCONFIGURED:
+		return "misconfigured";
+	case VERDICT_UNREACHABLE:
+		return "unreachable";
+	case VERDICT_UNVERIFIABLE:
+		return "unverifiable";
+	}
+	return "unknown";
+}
+
+const char *words_severity(enum severity severity)
+{
+	switch (severity) {
+	case SEVERITY_NONE:
+		return "";
+	case SEVERITY_OK:
+		return "ok";
+	case SEVERITY_NOTICE:
+		return "notice";
+	case SEVERITY_WARNING:
+		return "warning";
+	case SEVERITY_CRITICAL:
+		return "critical";
+	}
+	return "";
+}
+
+const char *words_direction(enum direction direction)
+{
+	switch (direction) {
+	case DIRECTION_NONE:
+		return "";
+	case DIRECTION_UNKNOWN:
+		return "unknown";
+	case DIRECTION_FORWARD:
+		return "forward";
+	case DIRECTION_RETURN:
+		return "return";
+	case DIRECTION_BOTH:
+		return "both";
+	}
+	return "";
+}
+
+const char *words_method(enum method method)
+{
+	switch (method) {
+	case METHOD_AUTO:
+		return "auto";
+	case METHOD_ICMP:
+		return "icmp";
+	case METHOD_TCP:
+		return "tcp";
+	case METHOD_UDP:
+		return "udp";
+	case METHOD_RESPONDER:
+		return "responder";
+	}
+	return "auto";
+}
+
+const char *words_origin(enum origin origin)
+{
+	switch (origin) {
+	case ORIGIN_CONFIG:
+		return "config";
+	case ORIGIN_GATEWAY:
+		return "gateway";
+	case ORIGIN_REQUEST:
+		return "request";
+	}
+	return "config";
+}
+
+const char *words_finding(enum finding_id id)
+{
+	switch (id) {
+	case FINDING_LINK_BELOW_EXPECTED:
+		return "link-below-expected";
+	case FINDING_ROUTE_MTU_BELOW_LINK:
+		return "route-mtu-below-link";
+	case FINDING_ROUTE_MTU_ABOVE_LINK:
+		return "route-mtu-above-link";
+	case FINDING_IPV6_MTU_BELOW_LINK:
+		return "ipv6-mtu-below-link";
+	case FINDING_MTU_ABOVE_DRIVER_MAX:
+		return "mtu-above-driver-max";
+	case FINDING_PTB_WRONG:
+		return "ptb-wrong";
+	case FINDING_RETURN_SMALLER:
+		return "return-smaller";
+	}
+	return "";
+}
+
+int words_priority(enum severity severity)
+{
+	switch (severity) {
+	case SEVERITY_CRITICAL:
+		return LOG_ERR;
+	case SEVERITY_WARNING:
+		return LOG_WARNING;
+	case SEVERITY_NOTICE:
+		return LOG_NOTICE;
+	case SEVERITY_NONE:
+	case SEVERITY_OK:
+		return LOG_INFO;
+	}
+	return LOG_INFO;
+}
