@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The words that scripts hold on to, and the sentences with their numbers. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "sample.h"
+
+#define ck_assert_text(call, text)                                                                 \
+	do {                                                                                       \
+		char *_text = (call);                                                              \
+		ck_assert_ptr_nonnull(_text);                                                      \
+		ck_assert_str_eq(_text, text);                                                     \
+		free(_text);                                                                       \
+	} while (0)
+
+#define ck_assert_has(call, part)                                                                  \
+	do {                                                                                       \
+		char *_text = (call);                                                              \
+		ck_assert_ptr_nonnull(_text);                                                      \
+		ck_assert_msg(strstr(_text, part), "\"%s\" is not in \"%s\"", part, _text);        \
+		free(_text);                                                                       \
+	} while (0)
+
+START_TEST(words_of_the_contract)
+{
+	static const char *const verdicts[VERDICT_COUNT] = {
+		"unknown", "consistent",    "reduced",	   "black-hole",  "partial",
+		"lossy",   "misconfigured", "unreachable", "unverifiable"};
+	static const char *const severities[] = {"", "ok", "notice", "warning", "critical"};
+	static const char *const directions[] = {"", "unknown", "forward", "return", "both"};
+	static const char *const methods[] = {"auto", "icmp", "tcp", "udp", "responder"};
+	static const char *const findings[FINDING_COUNT] = {
+		"link-below-expected",	"route-mtu-below-link", "route-mtu-above-link",
+		"ipv6-mtu-below-link",	"mtu-above-driver-max", "ptb-wrong",
+		"return-smaller"};
+
+	for (unsigned i = 0; i < VERDICT_COUNT; i++)
+		ck_assert_str_eq(words_verdict(i), verdicts[i]);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_str_eq(words_severity(i), severities[i]);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_str_eq(words_direction(i), directions[i]);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_str_eq(words_method(i), methods[i]);
+	for (unsigned i = 0; i < FINDING_COUNT; i++)
+		ck_assert_str_eq(words_finding(i), findings[i]);
+	ck_assert_str_eq(words_origin(ORIGIN_CONFIG), "config");
+	ck_assert_str_eq(words_origin(ORIGIN_GATEWAY), "gateway");
+}
+END_TEST
+
+START_TEST(priorities)
+{
+	ck_assert_int_eq(words_priority(SEVERITY_CRITICAL), 3);
+	ck_assert_int_eq(words_priority(SEVERITY_WARNING), 4);
+	ck_assert_int_eq(words_priority(SEVERITY_NOTICE), 5);
+	ck_assert_int_eq(words_priority(SEVERITY_OK), 6);
+	ck_assert_int_eq(words_priority(SEVERITY_NONE), 6);
+}
+END_TEST
+
+START_TEST(black_hole_ipv4)
+{
+	struct sample sample;
+	struct judgement *judgement = &sample.paths[3].announced;
+
+	sample_init(&sample);
+	judgement->confirmed = true;
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
+		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get "
+		       "lost without a word, 9000 expected (ping payload 1472, TCP MSS 1460)");
+	judgement->confirmed = false;
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
+		      "; seen by one method only");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
+		      "ip route replace 192.0.2.10 dev eth1 mtu lock 1500");
+	sample.paths[3].route.gateway = sample_address("192.0.2.254");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
+		      "ip route replace 192.0.2.10 via 192.0.2.254 dev eth1 mtu lock 1500");
+	judgement->locus = LOCUS_AFTER;
+	judgement->locus_address = sample_address("192.0.2.254");
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
+		      "without a word (after 192.0.2.254), 9000 expected");
+}
+END_TEST
+
+START_TEST(ipv6_counts_its_own_header)
+{
+	struct sample sample;
+
+	sample_init(&sample);
+	ck_assert_text(words_verdict_sentence(&sample.peer[0], &sample.paths[0],
+					      &sample.paths[0].announced),
+		       "peer db (2001:db8::2) by eth0: consistent: packets of 9000 bytes pass "
+		       "(ping payload 8952, TCP MSS 8940)");
+}
+END_TEST
+
+START_TEST(reduced_names_the_router)
+{
+	struct sample sample;
+	struct judgement judgement = {.verdict = VERDICT_REDUCED,
+				      .path_mtu = 1500,
+				      .router = sample_address("192.0.2.254"),
+				      .locus = LOCUS_AT,
+				      .locus_address = sample_address("192.0.2.254")};
+
+	sample_init(&sample);
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
+		       "peer san-a (192.0.2.10) by eth0: reduced: packets above 1500 bytes do not "
+		       "pass, and router 192.0.2.254 says so; 9000 expected (ping payload 1472, "
+		       "TCP MSS 1460)");
+	ck_assert_text(words_locus(&judgement), "at 192.0.2.254");
+	ck_assert_text(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement), "");
+	sample.paths[2].facts.expect_configured = true;
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		      "ExpectMTU=1500");
+}
+END_TEST
+
+START_TEST(misconfigured_says_why)
+{
+	struct sample sample;
+	struct judgement judgement = {
+		.verdict = VERDICT_MISCONFIGURED, .reason = REASON_LINK_SMALLER, .path_mtu = 1500};
+
+	sample_init(&sample);
+	sample.paths[2].facts.capacity = 1500;
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
+		       "peer san-a (192.0.2.10) by eth0: misconfigured: this host cannot send "
+		       "packets of 9000 bytes: link eth0 has an MTU of 1500 (ping payload 1472, TCP "
+		       "MSS 1460)");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		      "ip link set dev eth0 mtu 9000");
+}
+END_TEST
+
+/* No address and no link yet, and still a sentence. */
+START_TEST(unresolved)
+{
+	struct peer peer = {.name = "nas"};
+	struct path path = {};
+	struct judgement judgement = {.verdict = VERDICT_UNREACHABLE, .reason = REASON_NO_ADDRESS};
+
+	ck_assert_text(words_verdict_sentence(&peer, &path, &judgement),
+		       "peer nas: unreachable: its host name has no address now");
+}
+END_TEST
+
+/* Every reason and every verdict makes a whole sentence, whatever is not known. */
+START_TEST(every_sentence_is_whole)
+{
+	struct peer peer = {.name = "nas"};
+	struct path path = {.facts = {.expected = 9000}};
+
+	for (int reason = REASON_NONE; reason <= REASON_SILENT; reason++)
+		for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
+			struct judgement judgement = {
+				.verdict = verdict, .reason = reason, .path_mtu = 1500};
+			char *text = words_verdict_sentence(&peer, &path, &judgement);
+			char *advice = words_verdict_advice(&peer, &path, &judgement);
+
+			ck_assert_ptr_nonnull(text);
+			ck_assert_ptr_nonnull(advice);
+			ck_assert_ptr_nonnull(strstr(text, words_verdict(verdict)));
+			ck_assert_ptr_null(strstr(text, "  "));
+			ck_assert_ptr_null(strstr(text, ": :"));
+			free(text);
+			free(advice);
+		}
+}
+END_TEST
+
+START_TEST(every_finding_has_text_and_advice)
+{
+	for (int id = 0; id < FINDING_COUNT; id++) {
+		struct finding finding = sample_finding();
+		char *text, *advice;
+
+		finding.id = id;
+		text = words_finding_text(&finding);
+		advice = words_finding_advice(&finding);
+		ck_assert_ptr_nonnull(strstr(text, "1500"));
+		ck_assert_uint_gt(strlen(advice), 20);
+		free(text);
+		free(advice);
+	}
+}
+END_TEST
+
+START_TEST(finding_sentences)
+{
+	struct finding finding = sample_finding();
+
+	ck_assert_text(words_finding_text(&finding), "link eth1 has an MTU of 1500, 9000 expected");
+	ck_assert_has(words_finding_advice(&finding), "ip link set dev eth1 mtu 9000");
+	finding.id = FINDING_PTB_WRONG;
+	finding.from = sample_address("192.0.2.254");
+	finding.should = 1400;
+	ck_assert_text(words_finding_text(&finding),
+		       "192.0.2.254 reports an MTU of 1500, but what passes is 1400");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("words");
+	TCase *test = tcase_create("words");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(test, words_of_the_contract);
+	tcase_add_test(test, priorities);
+	tcase_add_test(test, black_hole_ipv4);
+	tcase_add_test(test, ipv6_counts_its_own_header);
+	tcase_add_test(test, reduced_names_the_router);
+	tcase_add_test(test, misconfigured_says_why);
+	tcase_add_test(test, unresolved);
+	tcase_add_test(test, every_sentence_is_whole);
+	tcase_add_test(test, every_finding_has_text_and_advice);
+	tcase_add_test(test, finding_sentences);
+	suite_add_tcase(suite, test);
+	runner = srunner_create(suite);
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
