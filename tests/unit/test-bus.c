@@ -1,0 +1,825 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The bus as its callers see it, over a real dbus-daemon. */
+#include "bus_world.h"
+
+#include <sys/mman.h>
+
+#include "../../daemon/face/report.h"
+
+static struct world world;
+
+static void open_world(void)
+{
+	world_open(&world);
+}
+
+static void close_world(void)
+{
+	world_close(&world);
+}
+
+static const char *error_name(sd_bus_message *reply)
+{
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+
+	return error ? error->name : "none";
+}
+
+static const char *error_text(sd_bus_message *reply)
+{
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+
+	return error ? error->message : "";
+}
+
+/* The value of `key` in a dictionary a{sv} that the message stands before. */
+static uint32_t dictionary_u32(sd_bus_message *message, const char *key, unsigned *ret_entries)
+{
+	uint32_t found = UINT32_MAX;
+	const char *name;
+
+	*ret_entries = 0;
+	ck_assert_int_gt(sd_bus_message_enter_container(message, 'a', "{sv}"), 0);
+	while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+		ck_assert_int_gt(sd_bus_message_read(message, "s", &name), 0);
+		if (strcmp(name, key) == 0)
+			ck_assert_int_gt(sd_bus_message_read(message, "v", "u", &found), 0);
+		else
+			ck_assert_int_gt(sd_bus_message_skip(message, "v"), 0);
+		ck_assert_int_ge(sd_bus_message_exit_container(message), 0);
+		++*ret_entries;
+	}
+	ck_assert_int_ge(sd_bus_message_exit_container(message), 0);
+	return found;
+}
+
+static unsigned peer_field_count(bool signalled, bool of_path)
+{
+	unsigned count = 0;
+
+	for (const struct peer_field *field = report_peer_fields; field->name; field++)
+		count += (!signalled || field->signalled) && (!of_path || field->of_path);
+	return count;
+}
+
+static sd_bus_message *get_property(const char *path, const char *interface, const char *property)
+{
+	sd_bus_message *call = world_message(world.client, path, "org.freedesktop.DBus.Properties",
+					     "Get");
+
+	ck_assert_int_ge(sd_bus_message_append(call, "ss", interface, property), 0);
+	return world_ask(&world, world.client, call);
+}
+
+static void assert_property_text(const char *path, const char *interface, const char *property,
+				 const char *expected)
+{
+	sd_bus_message *reply = get_property(path, interface, property);
+	const char *text = NULL;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_int_gt(sd_bus_message_read(reply, "v", "s", &text), 0);
+	ck_assert_str_eq(text, expected);
+	sd_bus_message_unref(reply);
+}
+
+START_TEST(check_gives_everything)
+{
+	sd_bus_message *reply = world_check(&world, world.client, "san-a");
+	unsigned entries;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_uint_eq(dictionary_u32(reply, "PathMTU", &entries), 1500);
+	ck_assert_uint_eq(entries, peer_field_count(false, false));
+	ck_assert_ptr_eq(world.asked, &world.sample.peer[2]);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(check_all)
+{
+	sd_bus_message *reply = world_ask(
+		&world, world.client,
+		world_message(world.client, "/org/mtuwatch1", MANAGER, "CheckAll"));
+	const char *name;
+	unsigned entries, peers = 0;
+
+	ck_assert_ptr_null(world.asked);
+	ck_assert_uint_eq(world.check_count, 1);
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "{sa{sv}}"), 0);
+	while (sd_bus_message_enter_container(reply, 'e', "sa{sv}") > 0) {
+		ck_assert_int_gt(sd_bus_message_read(reply, "s", &name), 0);
+		ck_assert_str_eq(name, world.sample.peer[peers++].name);
+		dictionary_u32(reply, "PathMTU", &entries);
+		ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
+	}
+	ck_assert_uint_eq(peers, 3);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(wrong_name_suggests)
+{
+	sd_bus_message *reply = world_check(&world, world.client, "sna-a");
+
+	ck_assert_str_eq(error_name(reply), "org.mtuwatch1.NoSuchPeer");
+	ck_assert_ptr_nonnull(strstr(error_text(reply), "did you mean \"san-a\""));
+	sd_bus_message_unref(reply);
+	reply = world_check(&world, world.client, "something-else-entirely");
+	ck_assert_str_eq(error_name(reply), "org.mtuwatch1.NoSuchPeer");
+	ck_assert_ptr_null(strstr(error_text(reply), "mean"));
+	ck_assert_uint_eq(world.check_count, 0);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+static int count_answers(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	unsigned *counts = userdata;
+	bool busy = sd_bus_message_is_method_error(reply, "org.mtuwatch1.Busy");
+
+	ck_assert(busy || !sd_bus_message_is_method_error(reply, NULL));
+	counts[busy]++;
+	return 0;
+}
+
+START_TEST(busy_after_64)
+{
+	unsigned counts[2] = {};
+
+	world.hold = true;
+	for (unsigned i = 0; i < 64; i++) {
+		sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1", "/org/mtuwatch1",
+					 MANAGER, "Check", count_answers, counts, "s", "san-a");
+		WORLD_UNTIL(&world, world.held_count == i + 1);
+	}
+	sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1", "/org/mtuwatch1", MANAGER,
+				 "Check", count_answers, counts, "s", "db");
+	WORLD_UNTIL(&world, counts[true] == 1);
+	while (world.held_count > 0)
+		bus_check_done(world.held[--world.held_count]);
+	WORLD_UNTIL(&world, counts[false] == 64);
+	ck_assert_uint_eq(world.gone_count, 0);
+	/* and there is room again */
+	world.hold = false;
+	sd_bus_message_unref(world_check(&world, world.client, "db"));
+	ck_assert_uint_eq(world.check_count, 65);
+}
+END_TEST
+
+START_TEST(caller_that_leaves_is_dropped)
+{
+	unsigned counts[2] = {};
+	sd_bus *leaving = world_connect(&world, getuid());
+
+	world.hold = true;
+	sd_bus_call_method_async(leaving, NULL, "org.mtuwatch1", "/org/mtuwatch1", MANAGER, "Check",
+				 count_answers, counts, "s", "san-a");
+	WORLD_UNTIL(&world, world.held_count == 1);
+	sd_bus_detach_event(leaving);
+	sd_bus_close_unref(leaving);
+	WORLD_UNTIL(&world, world.gone_count == 1);
+	ck_assert_uint_eq(world.held_count, 0);
+}
+END_TEST
+
+START_TEST(peer_gone_while_checked)
+{
+	struct answer_box box = {};
+
+	world.hold = true;
+	sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1", "/org/mtuwatch1", MANAGER,
+				 "Check", world_on_answer, &box, "s", "san-a");
+	WORLD_UNTIL(&world, world.held_count == 1);
+	world.sample.roster.peer_count = 2;
+	bus_check_done(world.held[0]);
+	WORLD_UNTIL(&world, box.message);
+	ck_assert_str_eq(error_name(box.message), "org.mtuwatch1.NoSuchPeer");
+	sd_bus_message_unref(box.message);
+}
+END_TEST
+
+/* What polkit is asked, and what it shall answer. */
+struct polkit {
+	int authorized, challenge;
+	unsigned asked;
+	char action[64];
+	uint32_t flags;
+};
+
+static int polkit_check(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	struct polkit *polkit = userdata;
+	const char *kind, *key, *name, *action;
+
+	ck_assert_int_gt(sd_bus_message_read(call, "(sa{sv})s", &kind, 1, &key, "s", &name, &action),
+			 0);
+	ck_assert_str_eq(kind, "system-bus-name");
+	ck_assert_str_eq(key, "name");
+	ck_assert_int_eq(name[0], ':');
+	ck_assert_int_ge(sd_bus_message_skip(call, "a{ss}"), 0);
+	ck_assert_int_gt(sd_bus_message_read(call, "u", &polkit->flags), 0);
+	snprintf(polkit->action, sizeof(polkit->action), "%s", action);
+	polkit->asked++;
+	return sd_bus_reply_method_return(call, "(bba{ss})", polkit->authorized, polkit->challenge,
+					  0);
+}
+
+static const sd_bus_vtable polkit_vtable[] = {
+	SD_BUS_VTABLE_START(0),
+	SD_BUS_METHOD("CheckAuthorization", "(sa{sv})sa{ss}us", "(bba{ss})", polkit_check,
+		      SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_VTABLE_END,
+};
+
+static int polkit_named(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	*(bool *)userdata = true;
+	return 0;
+}
+
+static sd_bus *polkit_open(struct polkit *polkit)
+{
+	sd_bus *connection = world_connect(&world, getuid());
+	bool named = false;
+
+	sd_bus_add_object_vtable(connection, NULL, "/org/freedesktop/PolicyKit1/Authority",
+				 "org.freedesktop.PolicyKit1.Authority", polkit_vtable, polkit);
+	sd_bus_request_name_async(connection, NULL, "org.freedesktop.PolicyKit1", 0, polkit_named,
+				  &named);
+	WORLD_UNTIL(&world, named);
+	return connection;
+}
+
+START_TEST(others_may_not_without_polkit)
+{
+	sd_bus *other = world_connect(&world, NOBODY);
+	sd_bus_message *reply = world_check(&world, other, "san-a");
+
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_ACCESS_DENIED);
+	sd_bus_message_unref(reply);
+	reply = world_ask(&world, other, world_message(other, "/org/mtuwatch1", MANAGER, "Reload"));
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_ACCESS_DENIED);
+	sd_bus_message_unref(reply);
+	ck_assert_uint_eq(world.check_count + world.reload_count, 0);
+	/* but reading is for everyone */
+	reply = world_ask(&world, other,
+			  world_message(other, "/org/mtuwatch1", MANAGER, "ListPeers"));
+	ck_assert_str_eq(error_name(reply), "none");
+	sd_bus_message_unref(reply);
+	sd_bus_close_unref(other);
+}
+END_TEST
+
+START_TEST(polkit_decides)
+{
+	struct polkit polkit = {.authorized = 1};
+	sd_bus *authority = polkit_open(&polkit), *other = world_connect(&world, NOBODY);
+	sd_bus_message *reply = world_check(&world, other, "san-a"), *call;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_str_eq(polkit.action, "org.mtuwatch1.check");
+	ck_assert_uint_eq(polkit.flags, 0);
+	ck_assert_uint_eq(world.check_count, 1);
+	sd_bus_message_unref(reply);
+
+	polkit = (struct polkit){.challenge = 1};
+	call = world_message(other, "/org/mtuwatch1", MANAGER, "Reload");
+	sd_bus_message_set_allow_interactive_authorization(call, 1);
+	reply = world_ask(&world, other, call);
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED);
+	ck_assert_str_eq(polkit.action, "org.mtuwatch1.manage");
+	ck_assert_uint_eq(polkit.flags, 1);
+	sd_bus_message_unref(reply);
+
+	polkit = (struct polkit){};
+	reply = world_check(&world, other, "san-a");
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_ACCESS_DENIED);
+	sd_bus_message_unref(reply);
+	ck_assert_uint_eq(world.check_count, 1);
+
+	/* root is not polkit's matter */
+	polkit.asked = 0;
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(polkit.asked, 0);
+	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+START_TEST(reload)
+{
+	sd_bus_message *reply;
+
+	world.complaint = "/etc/mtuwatchd/mtuwatchd.conf:3: \"Intervall\" is no key of [Daemon]";
+	reply = world_ask(&world, world.client,
+			  world_message(world.client, "/org/mtuwatch1", MANAGER, "Reload"));
+	ck_assert_str_eq(error_name(reply), "org.mtuwatch1.BadConfig");
+	ck_assert_str_eq(error_text(reply), world.complaint);
+	sd_bus_message_unref(reply);
+	world.complaint = NULL;
+	reply = world_ask(&world, world.client,
+			  world_message(world.client, "/org/mtuwatch1", MANAGER, "Reload"));
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_uint_eq(world.reload_count, 2);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(not_available)
+{
+	sd_bus_message *call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Probe");
+	sd_bus_message *reply;
+
+	sd_bus_message_append(call, "sa{sv}", "192.0.2.1", 0);
+	reply = world_ask(&world, world.client, call);
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_NOT_SUPPORTED);
+	ck_assert_ptr_nonnull(strstr(error_text(reply), "not available in this version"));
+	sd_bus_message_unref(reply);
+	call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Release");
+	sd_bus_message_append(call, "s", "");
+	reply = world_ask(&world, world.client, call);
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_NOT_SUPPORTED);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(lists)
+{
+	sd_bus_message *reply = world_ask(
+		&world, world.client,
+		world_message(world.client, "/org/mtuwatch1", MANAGER, "ListPeers"));
+	const char *name, *object, *word;
+	uint32_t mtu;
+
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "(sos)"), 0);
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_int_gt(sd_bus_message_read(reply, "(sos)", &name, &object, &word), 0);
+	ck_assert_str_eq(name, "san-a");
+	ck_assert_str_eq(object, "/org/mtuwatch1/peer/san_2da");
+	ck_assert_str_eq(word, "black-hole");
+	ck_assert_int_eq(sd_bus_message_at_end(reply, false), 1);
+	sd_bus_message_unref(reply);
+	reply = world_ask(&world, world.client,
+			  world_message(world.client, "/org/mtuwatch1", MANAGER, "ListLinks"));
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "(suos)"), 0);
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_int_gt(sd_bus_message_read(reply, "(suos)", &name, &mtu, &object, &word),
+				 0);
+	ck_assert_str_eq(name, "eth1");
+	ck_assert_uint_eq(mtu, 9000);
+	ck_assert_str_eq(object, "/org/mtuwatch1/link/_312");
+	ck_assert_str_eq(word, "ok");
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(describe_is_the_document)
+{
+	sd_bus_message *reply = world_ask(
+		&world, world.client,
+		world_message(world.client, "/org/mtuwatch1", MANAGER, "Describe"));
+	char *expected = report_json(&world.sample.roster, false);
+	const char *text;
+
+	ck_assert_int_gt(sd_bus_message_read(reply, "s", &text), 0);
+	ck_assert_str_eq(text, expected);
+	free(expected);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(properties)
+{
+	sd_bus_message *reply;
+
+	assert_property_text("/org/mtuwatch1", MANAGER, "Version", VERSION);
+	assert_property_text("/org/mtuwatch1", MANAGER, "Verdict", "black-hole");
+	assert_property_text("/org/mtuwatch1", MANAGER, "Severity", "critical");
+	assert_property_text("/org/mtuwatch1/peer/db", "org.mtuwatch1.Peer", "Address",
+			     "2001:db8::2");
+	assert_property_text("/org/mtuwatch1/link/_312", "org.mtuwatch1.Link", "Kind", "veth");
+	reply = get_property("/org/mtuwatch1/peer/nobody", "org.mtuwatch1.Peer", "Address");
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_UNKNOWN_OBJECT);
+	sd_bus_message_unref(reply);
+	reply = get_property("/org/mtuwatch1/link/_30_312", "org.mtuwatch1.Link", "Kind");
+	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_UNKNOWN_OBJECT);
+	sd_bus_message_unref(reply);
+}
+END_TEST
+
+START_TEST(log_control)
+{
+	sd_bus_message *call;
+
+	assert_property_text("/org/freedesktop/LogControl1", "org.freedesktop.LogControl1",
+			     "LogLevel", "info");
+	assert_property_text("/org/freedesktop/LogControl1", "org.freedesktop.LogControl1",
+			     "SyslogIdentifier", "mtuwatchd");
+	assert_property_text("/org/freedesktop/LogControl1", "org.freedesktop.LogControl1",
+			     "LogTarget", "console");
+	for (unsigned i = 0; i < 2; i++) {
+		sd_bus_message *reply;
+
+		call = world_message(world.client, "/org/freedesktop/LogControl1",
+				     "org.freedesktop.DBus.Properties", "Set");
+		sd_bus_message_append(call, "ssv", "org.freedesktop.LogControl1", "LogLevel", "s",
+				      i ? "debug" : "loud");
+		/* sd-bus asks who the caller is and waits for it, so the client must not be it */
+		reply = world_ask(&world, world.client, call);
+		ck_assert_str_eq(error_name(reply), i ? "none" : SD_BUS_ERROR_INVALID_ARGS);
+		sd_bus_message_unref(reply);
+	}
+	ck_assert_int_eq(world.journal.level, 7);
+}
+END_TEST
+
+/* What a listener hears of one signal. */
+struct ear {
+	unsigned heard;
+	sd_bus_message *last;
+};
+
+static int ear_on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error)
+{
+	struct ear *ear = userdata;
+
+	ear->heard++;
+	sd_bus_message_unref(ear->last);
+	ear->last = sd_bus_message_ref(message);
+	return 0;
+}
+
+static int ear_on_installed(sd_bus_message *message, void *userdata, sd_bus_error *error)
+{
+	struct ear *ear = userdata;
+
+	ear->heard = 0;
+	return 0;
+}
+
+static void ear_open(struct ear *ear, const char *interface, const char *member)
+{
+	*ear = (struct ear){.heard = UINT32_MAX};
+	ck_assert_int_ge(sd_bus_match_signal_async(world.client, NULL, "org.mtuwatch1", NULL,
+						   interface, member, ear_on_signal,
+						   ear_on_installed, ear),
+			 0);
+	WORLD_UNTIL(&world, ear->heard == 0);
+}
+
+/* Every signal sent so far has arrived: one answer later nothing more can come. */
+static void signals_settle(void)
+{
+	for (unsigned i = 0; i < 3; i++)
+		sd_bus_message_unref(get_property("/org/mtuwatch1", MANAGER, "Version"));
+}
+
+START_TEST(peer_change_is_signalled)
+{
+	struct ear ear;
+	const char *interface;
+	unsigned entries;
+
+	ear_open(&ear, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+	bus_peer_changed(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	ck_assert_str_eq(sd_bus_message_get_path(ear.last), "/org/mtuwatch1/peer/san_2da");
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "s", &interface), 0);
+	ck_assert_str_eq(interface, "org.mtuwatch1.Peer");
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PathMTU", &entries), 1500);
+	ck_assert_uint_eq(entries, peer_field_count(true, false));
+	/* nothing is only invalidated */
+	ck_assert_int_eq(sd_bus_message_enter_container(ear.last, 'a', "s"), 1);
+	ck_assert_int_eq(sd_bus_message_at_end(ear.last, false), 1);
+	bus_link_changed(world.bus, &world.sample.link[1]);
+	WORLD_UNTIL(&world, ear.heard == 2);
+	ck_assert_str_eq(sd_bus_message_get_path(ear.last), "/org/mtuwatch1/link/_312");
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(verdict_is_signalled)
+{
+	struct ear ear;
+	struct judgement before = {.verdict = VERDICT_CONSISTENT};
+	const char *peer, *object, *was, *is;
+	unsigned entries;
+
+	ear_open(&ear, MANAGER, "VerdictChanged");
+	bus_verdict_changed(world.bus, &world.sample.peer[2], &world.sample.paths[3], &before);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "soss", &peer, &object, &was, &is), 0);
+	ck_assert_str_eq(peer, "san-a");
+	ck_assert_str_eq(object, "/org/mtuwatch1/peer/san_2da");
+	ck_assert_str_eq(was, "consistent");
+	ck_assert_str_eq(is, "black-hole");
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PathMTU", &entries), 1500);
+	ck_assert_uint_eq(entries, peer_field_count(false, true));
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(totals_only_when_they_differ)
+{
+	struct ear ear;
+	const char *interface;
+	unsigned entries;
+
+	ear_open(&ear, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+	bus_totals_changed(world.bus);
+	signals_settle();
+	ck_assert_uint_eq(ear.heard, 0);
+	world.sample.paths[3].announced = world.sample.paths[2].announced;
+	for (unsigned i = 0; i < 100; i++)
+		bus_totals_changed(world.bus);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	signals_settle();
+	ck_assert_uint_eq(ear.heard, 1);
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "s", &interface), 0);
+	ck_assert_str_eq(interface, MANAGER);
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PeersFaulty", &entries), 0);
+	ck_assert_uint_eq(entries, 3); /* with Verdict and Severity */
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(objects_come_and_go)
+{
+	struct ear added, removed;
+	const char *path, *name, *interface = "";
+	bool found = false;
+
+	ear_open(&added, "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
+	ear_open(&removed, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved");
+	bus_peer_added(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, added.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(added.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
+	world.sample.roster.peer_count = 2;
+	bus_peer_removed(world.bus, "san-a");
+	WORLD_UNTIL(&world, removed.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(removed.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
+	ck_assert_int_gt(sd_bus_message_enter_container(removed.last, 'a', "s"), 0);
+	while (sd_bus_message_read(removed.last, "s", &name) > 0) {
+		interface = name;
+		found = found || strcmp(interface, "org.mtuwatch1.Peer") == 0;
+	}
+	ck_assert(found);
+	bus_link_added(world.bus, &world.sample.link[1]);
+	WORLD_UNTIL(&world, added.heard == 2);
+	bus_link_removed(world.bus, 12);
+	WORLD_UNTIL(&world, removed.heard == 2);
+	ck_assert_int_gt(sd_bus_message_read(removed.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/link/_312");
+	sd_bus_message_unref(added.last);
+	sd_bus_message_unref(removed.last);
+}
+END_TEST
+
+static unsigned managed_objects(void)
+{
+	sd_bus_message *reply = world_ask(
+		&world, world.client,
+		world_message(world.client, "/org/mtuwatch1", "org.freedesktop.DBus.ObjectManager",
+			      "GetManagedObjects"));
+	unsigned count = 0;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "{oa{sa{sv}}}"), 0);
+	while (sd_bus_message_enter_container(reply, 'e', "oa{sa{sv}}") > 0) {
+		const char *path;
+
+		ck_assert_int_gt(sd_bus_message_read(reply, "o", &path), 0);
+		count += strncmp(path, "/org/mtuwatch1/peer/", 20) == 0 ||
+			 strncmp(path, "/org/mtuwatch1/link/", 20) == 0;
+		ck_assert_int_ge(sd_bus_message_skip(reply, "a{sa{sv}}"), 0);
+		ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
+	}
+	sd_bus_message_unref(reply);
+	return count;
+}
+
+START_TEST(managed)
+{
+	ck_assert_uint_eq(managed_objects(), 5);
+}
+END_TEST
+
+#define MANY 10000
+
+/* Every peer as an object, and a single one found among them. */
+START_TEST(ten_thousand_peers)
+{
+	struct peer *peers = calloc(MANY, sizeof(*peers));
+	struct peer **list = calloc(MANY, sizeof(*list));
+	uint64_t begin;
+
+	for (unsigned i = 0; i < MANY; i++) {
+		peers[i] = world.sample.peer[2];
+		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
+		list[i] = &peers[i];
+	}
+	world.sample.roster.peers = list;
+	world.sample.roster.peer_count = MANY;
+	assert_property_text("/org/mtuwatch1/peer/peer_2d07777", "org.mtuwatch1.Peer", "Name",
+			     "peer-07777");
+	begin = world_now();
+	ck_assert_uint_eq(managed_objects(), MANY + 2);
+	printf("# GetManagedObjects of %u peers took %llu ms\n", MANY,
+	       (unsigned long long)(world_now() - begin) / 1000);
+	begin = world_now();
+	sd_bus_message_unref(world_check(&world, world.client, "peer-04242"));
+	printf("# Check among %u peers took %llu us\n", MANY,
+	       (unsigned long long)(world_now() - begin));
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+END_TEST
+
+/* The interface alone, without white space, so that layout does not matter. */
+static char *interface_text(const char *text, const char *interface)
+{
+	char begin[96], *out, *end;
+	const char *from, *to;
+
+	snprintf(begin, sizeof(begin), "<interface name=\"%s\">", interface);
+	from = strstr(text, begin);
+	ck_assert_msg(from, "no %s", begin);
+	to = strstr(from, "</interface>");
+	ck_assert_ptr_nonnull(to);
+	out = end = calloc(1, (size_t)(to - from) + 1);
+	for (; from < to; from++)
+		if (*from != ' ' && *from != '\n')
+			*end++ = *from;
+	return out;
+}
+
+static char *file_text(const char *interface)
+{
+	char path[512], *text = calloc(1, 65536);
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/conf/%s.xml", SOURCE_FOLDER, interface);
+	in = fopen(path, "re");
+	ck_assert_msg(in, "%s: %s", path, strerror(errno));
+	ck_assert_uint_gt(fread(text, 1, 65535, in), 0);
+	fclose(in);
+	return text;
+}
+
+static void assert_documented(const char *path, const char *interface)
+{
+	sd_bus_message *reply = world_ask(
+		&world, world.client,
+		world_message(world.client, path, "org.freedesktop.DBus.Introspectable",
+			      "Introspect"));
+	char *file = file_text(interface), *documented = interface_text(file, interface), *lives;
+	const char *text;
+
+	ck_assert_int_gt(sd_bus_message_read(reply, "s", &text), 0);
+	lives = interface_text(text, interface);
+	ck_assert_str_eq(lives, documented);
+	free(lives);
+	free(documented);
+	free(file);
+	sd_bus_message_unref(reply);
+}
+
+START_TEST(introspection_is_documented)
+{
+	assert_documented("/org/mtuwatch1", MANAGER);
+	assert_documented("/org/mtuwatch1/peer/san_2da", "org.mtuwatch1.Peer");
+	assert_documented("/org/mtuwatch1/link/_312", "org.mtuwatch1.Link");
+}
+END_TEST
+
+/* stderr into memory, for what the journal says where there is none. */
+static int stderr_catch(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC);
+
+	ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+	return fd;
+}
+
+static bool stderr_has(int fd, const char *text)
+{
+	char caught[8192];
+	ssize_t n = pread(fd, caught, sizeof(caught) - 1, 0);
+
+	caught[n > 0 ? n : 0] = '\0';
+	return strstr(caught, text);
+}
+
+START_TEST(second_daemon_goes_on_without_the_name)
+{
+	int caught = stderr_catch();
+	struct bus *second;
+
+	ck_assert_int_eq(bus_new(&second, world.event, &world.sample.roster, &world.journal,
+				 world_handlers(), &world),
+			 0);
+	WORLD_UNTIL(&world, stderr_has(caught, "another program has the name org.mtuwatch1"));
+	bus_free(second);
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+}
+END_TEST
+
+START_TEST(bus_that_comes_later)
+{
+	world_begin(&world);
+	world_serve(&world);
+	/* signals into the void do no harm */
+	for (unsigned i = 0; i < 10; i++) {
+		ck_assert_int_ge(sd_event_run(world.event, 1000), 0);
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+		bus_totals_changed(world.bus);
+	}
+	world_daemon_start(&world);
+	world.client = world_connect(&world, getuid());
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+	world_close(&world);
+}
+END_TEST
+
+START_TEST(bus_that_goes_and_comes_again)
+{
+	unsigned counts[2] = {};
+
+	for (unsigned i = 0; i < 3; i++) {
+		world.hold = true;
+		sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1", "/org/mtuwatch1",
+					 MANAGER, "CheckAll", NULL, counts, NULL);
+		WORLD_UNTIL(&world, world.held_count == 1);
+		world_daemon_stop(&world);
+		world.client = sd_bus_close_unref(world.client);
+		WORLD_UNTIL(&world, world.gone_count == i + 1);
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+		world_daemon_start(&world);
+		world.client = world_connect(&world, getuid());
+		WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	}
+	world.hold = false;
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 4);
+}
+END_TEST
+
+static void add_all(TCase *test)
+{
+	tcase_add_test(test, check_gives_everything);
+	tcase_add_test(test, check_all);
+	tcase_add_test(test, wrong_name_suggests);
+	tcase_add_test(test, busy_after_64);
+	tcase_add_test(test, caller_that_leaves_is_dropped);
+	tcase_add_test(test, peer_gone_while_checked);
+	tcase_add_test(test, reload);
+	tcase_add_test(test, not_available);
+	tcase_add_test(test, lists);
+	tcase_add_test(test, describe_is_the_document);
+	tcase_add_test(test, properties);
+	tcase_add_test(test, log_control);
+	tcase_add_test(test, peer_change_is_signalled);
+	tcase_add_test(test, verdict_is_signalled);
+	tcase_add_test(test, totals_only_when_they_differ);
+	tcase_add_test(test, objects_come_and_go);
+	tcase_add_test(test, managed);
+	tcase_add_test(test, ten_thousand_peers);
+	tcase_add_test(test, introspection_is_documented);
+	tcase_add_test(test, second_daemon_goes_on_without_the_name);
+	tcase_add_test(test, bus_that_goes_and_comes_again);
+	tcase_add_test(test, others_may_not_without_polkit);
+	tcase_add_test(test, polkit_decides);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("bus");
+	TCase *served = tcase_create("served"), *alone = tcase_create("alone");
+	SRunner *runner;
+	int failed;
+
+	if (getuid() != 0) {
+		puts("1..0 # SKIP must be root: who a caller is decides what it may");
+		return EXIT_SUCCESS;
+	}
+	tcase_add_checked_fixture(served, open_world, close_world);
+	tcase_set_timeout(served, 60);
+	tcase_set_timeout(alone, 60);
+	add_all(served);
+	tcase_add_test(alone, bus_that_comes_later);
+	suite_add_tcase(suite, served);
+	suite_add_tcase(suite, alone);
+	runner = srunner_create(suite);
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
