@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The two commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
+
+The packages come from where this machine gets its own. The new system is a folder below /var/tmp,
+gone afterwards, and entered by chroot in a mount namespace of its own. FRESH_SUITES chooses what
+`./run test` runs there (default: all). Speaks TAP.
+"""
+
+import glob
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RELEASE = "bookworm"
+CHECKOUT = "/srv/mtuwatchd"
+NEEDED = ("debootstrap", "git", "unshare", "chroot", "setpriv")
+WATCH_SECONDS = 420  # apt-get and the build are part of it
+COUNTED = re.compile(r"(\d+) passed, (\d+) failed")
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def diagnose(text, lines=25):
+    for line in text.splitlines()[-lines:]:
+        print("#", line)
+
+
+def apt_sources():
+    """Debian's own among this machine's package sources."""
+    for path in ["/etc/apt/sources.list", *glob.glob("/etc/apt/sources.list.d/*")]:
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            if re.search(r"^[^#]*\bdebian\b", text, re.MULTILINE):
+                yield path, text
+
+
+def apt_mirror():
+    for _path, text in apt_sources():
+        found = re.search(r"^(?:deb |URIs:)[^#\n]*?(https?://\S+)", text, re.MULTILINE)
+        if found:
+            return found.group(1)
+    return "http://deb.debian.org/debian"
+
+
+def apt_proxy():
+    done = subprocess.run(["apt-config", "shell", "PROXY", "Acquire::http::Proxy"],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    found = re.match(r"PROXY='(.*)'", done.stdout)
+    return {"http_proxy": found.group(1)} if found and found.group(1) != "DIRECT" else {}
+
+
+def system_make(root):
+    subprocess.run(["debootstrap", "--variant=minbase", RELEASE, root, apt_mirror()], check=True,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                   text=True, env=dict(os.environ, **apt_proxy()))
+    for path, _text in apt_sources():
+        shutil.copy(path, root + path)
+    for path in glob.glob("/etc/apt/apt.conf.d/*"):
+        with open(path, encoding="utf-8") as file:
+            if re.search(r"^\s*Acquire::", file.read(), re.MULTILINE):
+                shutil.copy(path, root + path)
+    for path in ("/etc/resolv.conf", "/etc/hosts"):
+        shutil.copy(path, root + path)
+    for kind, place in (("proc", "proc"), ("tmpfs", "run"), ("tmpfs", "tmp")):
+        subprocess.run(["mount", "-t", kind, kind, os.path.join(root, place)], check=True)
+    for place in ("dev", "sys"):
+        subprocess.run(["mount", "--rbind", "/" + place, os.path.join(root, place)], check=True)
+    subprocess.run(["git", "-c", "safe.directory=*", "clone", "--quiet", SOURCE, root + CHECKOUT],
+                   check=True)
+
+
+def chrooted(root, *command):
+    return ["chroot", root, "/usr/bin/env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME=/root", "LANG=C.UTF-8", "TERM=linux", "DEBIAN_FRONTEND=noninteractive",
+            *(["CI=true"] if os.environ.get("CI") else []), *command]
+
+
+def case_not_root(root):
+    """without root: a clear message and exit 77"""
+    done = subprocess.run(chrooted(root, "setpriv", "--reuid=65534", "--regid=65534",
+                                   "--clear-groups", CHECKOUT + "/run"), capture_output=True,
+                          text=True, check=False)
+    expect(done.returncode == 77, f"exit {done.returncode}: {done.stderr}")
+    expect("sudo ./run" in done.stderr, done.stderr)
+
+
+def daemon_started(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip() == "mtuwatchd"
+
+
+def case_watch(root):
+    """./run installs, builds and watches in the foreground; Ctrl-C ends it cleanly"""
+    keyboard, terminal = pty.openpty()
+    process = subprocess.Popen(chrooted(root, CHECKOUT + "/run"), stdin=terminal, stdout=terminal,
+                               stderr=terminal, start_new_session=True)
+    os.close(terminal)
+    output, shown_at = "", None
+    deadline = time.monotonic() + WATCH_SECONDS
+    try:
+        while not (shown_at is not None and len(output) > shown_at):
+            expect(process.poll() is None, f"ended by itself, exit {process.returncode}")
+            expect(time.monotonic() < deadline, "never showed anything")
+            if shown_at is None and daemon_started(process.pid):
+                shown_at = len(output)
+            if select.select([keyboard], [], [], 0.2)[0]:
+                output += os.read(keyboard, 65536).decode(errors="replace")
+        print(f"# {output[shown_at:].strip()[:400]!r}")
+        process.send_signal(signal.SIGINT)
+        expect(process.wait(10) == 0, f"Ctrl-C: exit {process.returncode}")
+    except (Failure, OSError):
+        diagnose(output)
+        raise
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(keyboard)
+
+
+def case_test(root):
+    """./run test installs what the tests need, runs them and counts"""
+    suites = os.environ.get("FRESH_SUITES", "").split()
+    process = subprocess.Popen(chrooted(root, CHECKOUT + "/run", "test", *suites), text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, errors="replace")
+    timer = threading.Timer(1200, process.terminate)
+    timer.start()
+    last = ""
+    for line in process.stdout:
+        last = line.strip() or last
+        print("# |", line.rstrip(), flush=True)  # not counted as this suite's own
+    timer.cancel()
+    counted = COUNTED.match(last)
+    expect(counted, f"the last line is {last!r}")
+    expect(process.wait() == 0 and counted.group(2) == "0", f"exit {process.returncode}: {last}")
+
+
+CASES = (case_not_root, case_watch, case_test)
+
+
+def inside_namespace():
+    scratch = tempfile.mkdtemp(prefix="mtuwatchd-fresh.", dir="/var/tmp")
+    root = os.path.join(scratch, "root")
+    failed = 0
+    try:
+        # A mount of its own, so that one umount takes down what is in it.
+        subprocess.run(["mount", "--bind", scratch, scratch], check=True)
+        system_make(root)
+        print(f"1..{len(CASES)}", flush=True)
+        for number, case in enumerate(CASES, 1):
+            try:
+                case(root)
+            except (Failure, OSError, subprocess.SubprocessError) as failure:
+                failed += 1
+                print(f"not ok {number} - {case.__doc__}\n# {failure}", flush=True)
+            else:
+                print(f"ok {number} - {case.__doc__}", flush=True)
+    except subprocess.CalledProcessError as failure:
+        diagnose(failure.stdout or "")
+        print(f"Bail out! {failure}", flush=True)
+        failed += 1
+    finally:
+        if subprocess.run(["umount", "--recursive", "--lazy", scratch], check=False).returncode == 0:
+            shutil.rmtree(scratch)
+    return 1 if failed else 0
+
+
+def main():
+    if sys.argv[1:] == ["--inside-namespace"]:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        sys.exit(inside_namespace())
+    missing = [tool for tool in NEEDED if not shutil.which(tool)]
+    if os.geteuid() != 0 or missing:
+        print("1..0 # SKIP needs root and " + (" ".join(missing) or "nothing else"), flush=True)
+        return
+    os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable,
+                          os.path.abspath(__file__), "--inside-namespace"])
+
+
+if __name__ == "__main__":
+    main()
