@@ -254,19 +254,27 @@ static bool address_is_configured(const struct crowd *crowd, const struct addres
 	return false;
 }
 
-/* "gateway-192.0.2.254-eth0": the same address may be behind several links. */
+/* "gateway-eth0-192.0.2.254": the same address may be behind several links. Of an address that is
+ * too long for a name the end stays, where it differs from its neighbours'. */
 static void gateway_name(const struct gateway *gateway, const char *link,
 			 char name[static PEER_NAME_LONGEST + 1])
 {
 	struct address address = gateway->address;
 	char text[ADDRESS_TEXT_SIZE];
+	size_t length, room;
 
 	address.zone = 0;
-	words_address(&address, text);
+	length = strlen(words_address(&address, text));
 	for (char *c = text; *c; c++)
 		if (*c == ':')
 			*c = '-';
-	snprintf(name, PEER_NAME_LONGEST + 1, "gateway-%s-%s", link, text);
+	room = PEER_NAME_LONGEST - strlen("gateway--") - strlen(link);
+	snprintf(name, PEER_NAME_LONGEST + 1, "gateway-%s-%.*s", link, (int)room,
+		 text + (length > room ? length - room : 0));
+	/* link names may hold what peer names may not */
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+			*c = '-';
 }
 
 static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const struct gateway *gateway)

@@ -6,6 +6,7 @@
  */
 #include "watch_state.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -301,6 +301,20 @@ int routes_ask(struct routes *routes, const struct address *to, const struct add
 	return 0;
 }
 
+bool routes_lead(struct routes *routes, const struct address *to, const struct address *from,
+		 int link)
+{
+	struct route_request request;
+	struct route_message found;
+
+	if (to->family != ADDRESS_IPV4 && to->family != ADDRESS_IPV6)
+		return false;
+	request_fill(&request, to, from, link);
+	request.info.rtm_flags = RTM_F_FIB_MATCH;
+	return netlink_ask(&routes->requests, &request.header, on_answer, &found) >= 0 &&
+	       found.link == link && type_error(found.type) == 0;
+}
+
 int routes_gateways(struct routes *routes, struct gateway **ret, unsigned *ret_count)
 {
 	return gateways_collect(&routes->requests, ret, ret_count);

@@ -31,6 +31,13 @@ int routes_ask(struct routes *routes, const struct address *to, const struct add
 	       int link, struct route *ret);
 
 /*
+ * Whether some route leads to `to` out of `link`. routes_ask() with a link does not tell: without
+ * one the kernel takes the address to be on that link.
+ */
+bool routes_lead(struct routes *routes, const struct address *to, const struct address *from,
+		 int link);
+
+/*
  * Every next hop of every default route (IPv4 and IPv6, all tables but local, multipath and
  * nexthop objects included; blackhole, loopback and down ones left out), each once, as a
  * malloc'ed array that the caller frees. A link-local gateway has its zone set.
