@@ -133,6 +133,7 @@ static struct link_state *link_state_new(const struct watch *watch, const struct
 	if (!watched)
 		return NULL;
 	watched->changed = true;
+	watched->fresh = true;
 	watched->state.link = *link;
 	link_expect(watch, &watched->state);
 	return &watched->state;
@@ -176,10 +177,26 @@ static void link_gone(struct watch *watch, struct link_state *state)
 	free(state);
 }
 
+static void links_welcome(struct watch *watch)
+{
+	static const struct findings none;
+
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		struct watched_link *link = (struct watched_link *)watch->roster.links[i];
+
+		if (!link->fresh)
+			continue;
+		link->fresh = false;
+		link_tell_findings(watch, &link->state, &none);
+		bus_link_added(watch->bus, &link->state);
+		watch->gateways_dirty = true;
+		watch->changed = true;
+	}
+}
+
 /* Merges two lists in the order of their indexes: what is known and what is there. */
 static int links_merge(struct watch *watch)
 {
-	static const struct findings none;
 	struct roster *roster = &watch->roster;
 	unsigned count = links_count(watch->links), known = 0, now = 0, total = 0;
 	struct link_state **list = calloc(count + 1, sizeof(*list));
@@ -202,10 +219,6 @@ static int links_merge(struct watch *watch)
 			state = link_state_new(watch, link);
 			if (!state)
 				break;
-			link_tell_findings(watch, state, &none);
-			bus_link_added(watch->bus, state);
-			watch->gateways_dirty = true;
-			watch->changed = true;
 		}
 		list[total++] = state;
 		now++;
@@ -213,6 +226,7 @@ static int links_merge(struct watch *watch)
 	free(roster->links);
 	roster->links = list;
 	roster->link_count = total;
+	links_welcome(watch);
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct watched_link {
 	struct link_state state;
 	uint64_t ipv6_read_usec;
 	bool changed;                   /* since paths were last looked at */
+	bool fresh;                     /* not told yet */
 };
 
 /* Somebody waits for fresh rounds. */

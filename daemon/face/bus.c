@@ -266,6 +266,6 @@ struct bus *bus_free(struct bus *bus)
 
 void bus_totals_changed(struct bus *bus)
 {
-	if (bus->ready)
+	if (bus && bus->ready)
 		sd_event_source_set_enabled(bus->totals_later, SD_EVENT_ONESHOT);
 }

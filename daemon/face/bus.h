@@ -33,7 +33,7 @@ struct bus *bus_free(struct bus *bus);
 /* Answers the caller from the roster as it is now. Frees `check`. */
 void bus_check_done(struct bus_check *check);
 
-/* Tell whoever listens. All are cheap when nobody can hear. */
+/* Tell whoever listens. All are cheap when nobody can hear; bus NULL: nobody ever can. */
 void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct path *path,
 			 const struct judgement *before);
 void bus_peer_changed(struct bus *bus, const struct peer *peer);  /* PropertiesChanged */

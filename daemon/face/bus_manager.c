@@ -436,7 +436,7 @@ void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct 
 {
 	int r;
 
-	if (!bus->ready)
+	if (!bus || !bus->ready)
 		return;
 	r = signal_verdict(bus, peer, path, before);
 	if (r < 0)

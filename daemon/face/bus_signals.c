@@ -17,6 +17,11 @@ static inline void string_free(char **text)
 
 #define FIELDS_LARGEST 48
 
+static bool can_be_heard(const struct bus *bus)
+{
+	return bus && bus->ready;
+}
+
 static void object_added(struct bus *bus, const char *path)
 {
 	if (path)
@@ -39,7 +44,7 @@ void bus_peer_changed(struct bus *bus, const struct peer *peer)
 	const char *names[FIELDS_LARGEST];
 	unsigned count = 0;
 
-	if (!bus->ready)
+	if (!can_be_heard(bus))
 		return;
 	path = bus_peer_path(peer->name);
 	if (!path)
@@ -53,14 +58,14 @@ void bus_peer_changed(struct bus *bus, const struct peer *peer)
 
 void bus_peer_added(struct bus *bus, const struct peer *peer)
 {
-	_free_text_ char *path = bus->ready ? bus_peer_path(peer->name) : NULL;
+	_free_text_ char *path = can_be_heard(bus) ? bus_peer_path(peer->name) : NULL;
 
 	object_added(bus, path);
 }
 
 void bus_peer_removed(struct bus *bus, const char *name)
 {
-	_free_text_ char *path = bus->ready ? bus_peer_path(name) : NULL;
+	_free_text_ char *path = can_be_heard(bus) ? bus_peer_path(name) : NULL;
 
 	object_removed(bus, path, BUS_PEER);
 }
@@ -71,7 +76,7 @@ void bus_link_changed(struct bus *bus, const struct link_state *state)
 	const char *names[FIELDS_LARGEST];
 	unsigned count = 0;
 
-	if (!bus->ready)
+	if (!can_be_heard(bus))
 		return;
 	path = bus_link_path(state->link.index);
 	if (!path)
@@ -85,14 +90,14 @@ void bus_link_changed(struct bus *bus, const struct link_state *state)
 
 void bus_link_added(struct bus *bus, const struct link_state *state)
 {
-	_free_text_ char *path = bus->ready ? bus_link_path(state->link.index) : NULL;
+	_free_text_ char *path = can_be_heard(bus) ? bus_link_path(state->link.index) : NULL;
 
 	object_added(bus, path);
 }
 
 void bus_link_removed(struct bus *bus, int index)
 {
-	_free_text_ char *path = bus->ready ? bus_link_path(index) : NULL;
+	_free_text_ char *path = can_be_heard(bus) ? bus_link_path(index) : NULL;
 
 	object_removed(bus, path, BUS_LINK);
 }
