@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The daemon's own life: reload, --once, no bus, no journal, stopped, and what it puts on the wire."""
+
+import json
+import os
+import signal
+
+from cases import black_hole, case, consistent, equal, never, one_alert, reduced, silent, start
+from daemon import BusError, config
+from topology import B, FAMILIES, FAR, R1, direct, limit, routed, switched
+from wire import ECHO_REPLY, Sniffer
+
+
+@case("reload", "SIGHUP adds and removes peers; a bad file changes nothing")
+def reload(network):
+    a, _ = direct(network, 9000)
+    one, two = ({name: {"Address": B[family]}} for name, family in (("one", "ipv4"),
+                                                                      ("two", "ipv6")))
+    daemon = start(network, a, config(one))
+    consistent(daemon, "one", 9000)
+    rounds = daemon.peer("one")["Rounds"]
+
+    daemon.write(config({**one, **two}))
+    daemon.signal(signal.SIGHUP)
+    consistent(daemon, "two", 9000)
+    assert daemon.peer("one")["Rounds"] >= rounds, "the unchanged peer began anew"
+    equal("verdicts of the unchanged peer", daemon.verdicts("one"), [("unknown", "consistent")])
+
+    daemon.write(config(two) + "[Peer three]\nAddres=192.0.2.2\n")
+    daemon.signal(signal.SIGHUP)
+    said = daemon.wait("the complaint", lambda: [r for r in daemon.records
+                                                 if "Addres" in r.get("MESSAGE", "")])
+    assert daemon.file in said[0]["MESSAGE"], said[0]["MESSAGE"]
+    equal("peers", set(daemon.peers()), {"one", "two"})
+    try:
+        daemon.reload()
+        raise AssertionError("Reload() of a bad file succeeded")
+    except BusError as error:
+        assert "Addres" in str(error), error
+    daemon.rounds("one", 2, Verdict="consistent")
+
+    daemon.write(config(two))
+    daemon.signal(signal.SIGHUP)
+    daemon.wait("one to go", lambda: set(daemon.peers()) == {"two"})
+    daemon.write(config({"two": {"Address": B["ipv6"], "ExpectMTU": 9500}}))
+    daemon.reload()
+    daemon.wait_peer("two", Verdict="misconfigured", ExpectedMTU=9500)
+    removed = [s for s in daemon.signals if s["member"] == "InterfacesRemoved"]
+    assert removed, "no InterfacesRemoved"
+
+
+@case("bad start", "a bad configuration is fatal at the start: 78, with file and line")
+def bad_start(network):
+    a, _ = direct(network)
+    daemon = start(network, a, "[Daemon]\nIntervall=2s\n", start=False, bus=False, journal=False)
+    status, _, errors = daemon.once("--config", daemon.file)
+    equal("exit status", status, 78)
+    assert f"{daemon.file}:2" in errors and "Intervall" in errors, errors
+    status, _, errors = daemon.once("--config", daemon.file, "--test-config")
+    equal("exit status of --test-config", status, 78)
+
+
+@case("check", "Check answers after a fresh round, callers share it")
+def check(network):
+    a, _, s1 = switched(network)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="10min"))
+    consistent(daemon, "b", 9000)
+    answer = daemon.check("b")
+    equal("answer", (answer["Verdict"], answer["PathMTU"]), ("consistent", 9000))
+    limit(s1, 1500)
+    before = daemon.peer("b")["Rounds"]
+    answer = daemon.check("b")
+    assert answer["Rounds"] > before, f"no fresh round: {answer}"
+    black_hole(daemon, "b", 1500)
+    one_alert(daemon, "b", "black-hole")
+    try:
+        daemon.check("nobody")
+        raise AssertionError("Check of an unknown peer succeeded")
+    except BusError:
+        pass
+    document = daemon.describe()
+    assert "b" in json.dumps(document), document
+
+
+def once(daemon, *arguments):
+    status, out, errors = daemon.once("--once", *arguments)
+    assert "Sanitizer" not in errors, errors
+    return status, out, errors
+
+
+def peers_of(document):
+    """The peers in what --json prints: the dictionaries that have a Verdict and an Address."""
+    found = []
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "Verdict" in value and "Address" in value and "Name" in value:
+                found.append(value)
+                return
+            value = list(value.values())
+        if isinstance(value, list):
+            for one in value:
+                walk(one)
+    walk(document)
+    return found
+
+
+@case("once", "--once: table, JSON and exit codes, without a bus", *FAMILIES)
+def once_codes(network, family):
+    a, r1, b = routed(network, 9000)
+    daemon = start(network, a, "", start=False, bus=False, journal=False)
+    status, out, errors = once(daemon, FAR[family])
+    equal("exit status, clean", (status, errors), (0, ""))
+    assert "consistent" in out and "9000" in out, out
+    status, out, _ = once(daemon, "--json=short", FAR[family])
+    equal("exit status, JSON", status, 0)
+    equal("lines of short JSON", out.count("\n"), 1)
+    peer, = peers_of(json.loads(out))
+    equal("JSON", (peer["Verdict"], peer["PathMTU"], peer["Address"]),
+          ("consistent", 9000, FAR[family]))
+    status, out, _ = once(daemon, "--json=pretty", FAR[family], R1[family])
+    equal("peers in pretty JSON", len(peers_of(json.loads(out))), 2)
+    assert out.count("\n") > 10, out
+
+    r1.mtu("far", 1500)
+    status, out, _ = once(daemon, FAR[family])
+    equal("exit status, reduced", status, 0)
+    assert "reduced" in out and "1500" in out and R1[family] in out, out
+
+    if family == "ipv6":
+        a.ip("-6 route flush cache")
+    r1.no_reports()
+    status, out, _ = once(daemon, FAR[family])
+    equal("exit status, unconfirmed black hole", status, 1)
+    assert "black-hole" in out and "1500" in out, out
+
+    b.filter("dead", ["icmp type echo-request drop", "icmpv6 type echo-request drop"])
+    status, out, _ = once(daemon, FAR[family])
+    equal("exit status, unreachable", status, 3)
+    assert "unreachable" in out, out
+    status, out, _ = once(daemon, R1[family], FAR[family])
+    assert status in (1, 3), status
+    status, _, errors = once(daemon, "not an address")
+    equal("exit status, bad usage", status, 64)
+    assert errors, "nothing said about a bad address"
+
+
+@case("once config", "--once with a configuration: misconfigured is 1")
+def once_config(network):
+    a, _ = direct(network, 1500)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"], "ExpectMTU": 9000},
+                                       "six": {"Address": B["ipv6"]}}),
+                   start=False, bus=False, journal=False)
+    status, out, _ = once(daemon, "--config", daemon.file)
+    equal("exit status", status, 1)
+    assert "misconfigured" in out and "consistent" in out, out
+
+
+@case("usage", "bad options are 64, --version and --help are 0")
+def usage(network):
+    a = network.space("A")
+    daemon = start(network, a, "", start=False, bus=False, journal=False)
+    equal("unknown option", daemon.once("--no-such-option")[0], 64)
+    equal("unknown form", daemon.once("--once", "--json=xml")[0], 64)
+    status, out, _ = daemon.once("--version")
+    equal("--version", (status, "mtuwatchd" in out), (0, True))
+    status, out, _ = daemon.once("--help")
+    equal("--help", (status, "--once" in out), (0, True))
+
+
+@case("bus later", "the bus comes after the daemon, goes, and comes again")
+def bus_later(network):
+    a, _, s1 = switched(network)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}), bus=False)
+    limit(s1, 1500)
+    daemon.wait("the alert", lambda: daemon.alerts("b"))
+    daemon.bus.start()
+    black_hole(daemon, "b", 1500)
+    daemon.bus.stop()
+    s1.mtu("trunk", 9000)
+    daemon.wait("the recovery", lambda: daemon.told("b", MTUWATCH_VERDICT="consistent"))
+    daemon.bus.start()
+    consistent(daemon, "b", 9000)
+    equal("alerts", len(daemon.alerts("b")), 1)
+    equal("exit status", daemon.stop(), 0)
+
+
+@case("no journal", "without a journal the sentences go to stderr")
+def no_journal(network):
+    a, _, s1 = switched(network)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}), journal=False)
+    consistent(daemon, "b", 9000)
+    limit(s1, 1500)
+    black_hole(daemon, "b", 1500)
+    lines = daemon.wait("the sentence", lambda: [x for x in daemon.lines if "black-hole" in x])
+    equal("sentences", len(lines), 1)
+    assert "1500" in lines[0] and "9000" in lines[0] and "b" in lines[0], lines[0]
+
+
+@case("random loss", "30 % loss without a size limit is neither hole nor reduced", *FAMILIES)
+def random_loss(network, family):
+    a, _, b = routed(network, 9000)
+    b.filter("loss", ["numgen random mod 100 < 30 drop"], priority=-310)
+    # the neighbours are learned by unicast and multicast alike: keep them out of it
+    daemon = start(network, a, config(
+        {f"b{i}": {"Address": FAR[family]} for i in range(8)}, Interval="1s"))
+    for i in range(8):
+        daemon.rounds(f"b{i}", 12, deadline=120, Verdict=lambda v: v not in ("black-hole", "reduced"))
+    for i in range(8):
+        never(daemon, f"b{i}", "black-hole", "reduced", "misconfigured")
+
+
+@case("loss and hole", "13 % loss and a silent hole: the number is exact", *FAMILIES)
+def loss_and_hole(network, family):
+    a, _, b = routed(network, 9000)
+    b.filter("loss", ["numgen random mod 100 < 13 drop"], priority=-310)
+    b.drop_above(4321, "eth0")
+    daemon = start(network, a, config({"b": {"Address": FAR[family]}}, Interval="1s"))
+    black_hole(daemon, "b", 4321, deadline=90)
+    never(daemon, "b", "reduced", "consistent")
+
+
+@case("stopped", "the daemon stopped for seconds and continued: no false verdict", *FAMILIES)
+def stopped(network, family):
+    a, _ = direct(network, 9000)
+    daemon = start(network, a, config({"b": {"Address": B[family]}}, Interval="500ms"))
+    sniffer = Sniffer(network, a, "eth0")
+    consistent(daemon, "b", 9000)
+    for _ in range(5):
+        # stopped with probes on the way, for longer than their Timeout
+        count = len(sniffer.requests())
+        daemon.wait("probes", lambda: len(sniffer.requests()) > count)  # pylint: disable=W0640
+        daemon.signal(signal.SIGSTOP)
+        halt = os.times().elapsed + 2.5
+        daemon.process.poll()
+        daemon.wait("two and a half seconds of standstill",
+                    lambda: os.times().elapsed > halt)  # pylint: disable=W0640
+        daemon.signal(signal.SIGCONT)
+        daemon.rounds("b", 2, Verdict="consistent", PathMTU=9000)
+    equal("verdicts", daemon.verdicts("b"), [("unknown", "consistent")])
+    silent(daemon)
+
+
+def on_the_wire(daemon, sniffer, address, largest):
+    """The probes carry DF, are whole, fit the link, and are as many as the counters say."""
+    state = daemon.peer("b")
+
+    def counted():
+        now = daemon.peer("b")
+        seen = len(sniffer.requests(address))
+        return now["ProbesSent"] == seen and now
+    state = daemon.wait(f"as many packets ({len(sniffer.requests(address))}) as the counter says "
+                        f"({state['ProbesSent']})", counted)
+    probes = sniffer.requests(address)
+    equal("frames the sniffer missed", sniffer.dropped(), 0)
+    assert all(p.df and not p.fragment for p in probes), "a probe without DF or in pieces"
+    equal("largest probe", max(p.size for p in probes), largest)
+    controls = [p for p in probes if p.size <= (68 if p.version == 4 else 104)]
+    assert len(controls) * 12 >= len(probes), f"{len(controls)} controls of {len(probes)}"
+    return state, probes
+
+
+@case("wire", "what a clean peer costs on the wire", *FAMILIES)
+def wire_clean(network, family):
+    a, _ = direct(network, 9000)
+    sniffer = Sniffer(network, a, "eth0")
+    daemon = start(network, a, config({"b": {"Address": B[family]}}, Interval="1s"))
+    consistent(daemon, "b", 9000)
+    daemon.rounds("b", 4, Verdict="consistent")
+    state, probes = on_the_wire(daemon, sniffer, B[family], 9000)
+    # in flight there may be the two of a round that is not counted yet
+    assert len(probes) <= 2 * state["Rounds"] + 4, f"{len(probes)} in {state['Rounds']} rounds"
+    equal("lost", state["ProbesLost"], 0)
+    replies = [p for p in sniffer.packets if p.kind == ECHO_REPLY[p.version] and not p.outgoing]
+    assert len(replies) >= len(probes) - 2, f"{len(replies)} replies to {len(probes)}"
+
+
+@case("wire hole", "what a silent hole costs on the wire", *FAMILIES)
+def wire_hole(network, family):
+    a, _, s1 = switched(network)
+    limit(s1, 1443)
+    sniffer = Sniffer(network, a, "eth0")
+    daemon = start(network, a, config({"b": {"Address": B[family]}}, Interval="10min"))
+    black_hole(daemon, "b", 1443)
+    state, probes = on_the_wire(daemon, sniffer, B[family], 9000)
+    assert len(probes) <= 60 * state["Rounds"], f"{len(probes)} packets"
+
+
+@case("wire report", "what an honest router costs on the wire", *FAMILIES)
+def wire_report(network, family):
+    a, _, _ = routed(network, 9000, 1500)
+    sniffer = Sniffer(network, a, "eth0")
+    daemon = start(network, a, config({"b": {"Address": FAR[family]}}, Interval="10min"))
+    reduced(daemon, "b", 1500, R1[family])
+    on_the_wire(daemon, sniffer, FAR[family], 9000)
+
+
+@case("end", "SIGTERM ends it at once and cleanly")
+def ends(network):
+    a, _, s1 = switched(network)
+    limit(s1, 1500)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}))
+    daemon.wait("probes", lambda: (daemon.peer("b") or {}).get("ProbesSent"))
+    equal("exit status", daemon.stop(), 0)

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the lab's cases and prints TAP. Each case has a process and namespaces of its own.
+
+usage: run.py [-jN] [-l] [CASE…]     a case is named by the beginning of its name: M01, "M01 ipv4"
+"""
+
+import argparse
+import concurrent.futures
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import cases  # noqa: E402
+import daemon  # noqa: E402
+import lab  # noqa: E402
+
+MODULES = ("case_lab", "case_link", "case_routed", "case_host", "case_peers", "case_daemon")
+LONGEST = 240  # seconds for one case
+SKIPPED = 77
+
+
+def one(case):
+    """In a process of its own: builds, runs, explains a failure, cleans up."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with lab.Lab(case.name) as network:
+            network.daemons = []
+            try:
+                case.function(network, *case.arguments)
+            except (Exception, KeyboardInterrupt):
+                for one_daemon in network.daemons:
+                    for line in one_daemon.diagnosis():
+                        print(line)
+                raise
+        return 0
+    except lab.Skip as reason:
+        print(f"SKIP {reason}")
+        return SKIPPED
+    except AssertionError as error:
+        where = traceback.extract_tb(error.__traceback__)
+        place = [f for f in where if os.path.basename(f.filename).startswith("case_")][-1:]
+        for frame in place:
+            print(f"{os.path.basename(frame.filename)}:{frame.lineno}: {frame.line}")
+        print(f"FAILED {error}")
+        return 1
+    except KeyboardInterrupt:
+        return 1
+    except Exception:  # pylint: disable=broad-except
+        traceback.print_exc(file=sys.stdout)
+        return 1
+
+
+def child(name):
+    process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--one", name],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        output, _ = process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        try:
+            output, _ = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+        output += f"FAILED not over after {LONGEST} s\n"
+    lab.sweep(f"mw{process.pid}")  # whatever became of the child, nothing of it stays
+    return process.returncode, output
+
+
+def tell(number, name, status, output):
+    lines = output.splitlines()
+    if status == SKIPPED:
+        reason = next((x[5:] for x in lines if x.startswith("SKIP ")), "")
+        print(f"ok {number} - {name} # SKIP {reason}")
+    else:
+        print(f"{'ok' if status == 0 else 'not ok'} {number} - {name}")
+        for line in lines:
+            print(f"# {line}")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="cases at the same time")
+    parser.add_argument("-l", action="store_true", help="only list the cases")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("case", nargs="*")
+    options = parser.parse_args()
+
+    for module in MODULES:
+        importlib.import_module(module)
+    if options.one:
+        return one(next(c for c in cases.ALL if c.name == options.one))
+    chosen = [c for c in cases.ALL
+              if not options.case or any(c.name.startswith(x) for x in options.case)]
+    if options.l:
+        print("\n".join(f"{c.name} {c.title}" for c in chosen))
+        return 0
+    if not chosen:
+        print("1..0 # SKIP no such case")
+        return 1
+    if not os.access(daemon.BINARY, os.X_OK):
+        print(f"Bail out! no daemon at {daemon.BINARY}")
+        return 1
+
+    print(f"1..{len(chosen)}", flush=True)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        try:
+            runs = pool.map(lambda c: child(c.name), chosen)
+            for number, (case, (status, output)) in enumerate(zip(chosen, runs), 1):
+                tell(number, f"{case.name} {case.title}", status, output)
+                failed += status not in (0, SKIPPED)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)  # the running cases got the Ctrl-C too
+            print("Bail out! interrupted")
+            return 130
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
