@@ -227,7 +227,7 @@ class Daemon:
                 datagram = self.socket.recv(1 << 16)
                 if datagram == b"end":
                     return
-                self._tell(self.records, record_fields(datagram))
+                self._tell(self.records, {**record_fields(datagram), "_received": time.monotonic()})
         thread = threading.Thread(target=receive, daemon=True)
         thread.start()
 
@@ -255,7 +255,8 @@ class Daemon:
                         message = json.loads(line)
                         self._tell(self.signals, {
                             "member": message.get("member"), "path": message.get("path"),
-                            "data": plain(message.get("payload", {}).get("data"))})
+                            "data": plain(message.get("payload", {}).get("data")),
+                            "_received": time.monotonic()})
         threading.Thread(target=read, daemon=True).start()
 
     # asking

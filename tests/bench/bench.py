@@ -1,0 +1,447 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
+
+usage: bench.py [clean] [report] [hole] [event] [many] [steady] [idle]     none: all of them
+Needs the daemon, `relay` and `limit` in build/ (BUILD= elsewhere), and ping, fping, scamper,
+tracepath where they are to be compared.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lab"))
+sys.dont_write_bytecode = True
+
+import lab  # noqa: E402
+from daemon import Daemon, config, end  # noqa: E402
+from topology import A, B, FAR, FAR_R, R1, both, direct, limit  # noqa: E402
+from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
+
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+DELAY_USEC = 10000
+HOLES = (1280, 1400, 1443, 1450, 1492, 1500, 4321, 8951)
+TOOL_LONGEST = 100
+
+
+def tool(name):
+    path = os.path.join(BUILD, "tests", "bench", name)
+    return path if os.access(path, os.X_OK) else None
+
+
+def heading(text):
+    print(f"\n## {text}\n", flush=True)
+
+
+def row(*cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def table(*titles):
+    row(*titles)
+    row(*("---" for _ in titles))
+
+
+def msec(seconds):
+    return "–" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def median(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None
+
+
+def sent_packets(space):
+    return json.loads(space.ip("-j -s link show eth0"))[0]["stats64"]["tx"]["packets"]
+
+
+# networks
+
+def relayed(network, behind):
+    """A, then a cable of 10 ms each way, then a switch or a router, then B at 9000."""
+    relay = tool("relay")
+    if not relay:
+        raise lab.Skip("relay is not built")
+    a, cable, b = network.space("A"), network.space("D"), network.space("B")
+    cable.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
+    network.link(a, "eth0", cable, "d0", 9000)
+    middle = (network.switch("S1") if behind == "switch" else network.space("R1", router=True))
+    network.link(cable, "d1", middle, "near", 9000)
+    if behind == "switch":
+        other = network.switch("S2")
+        network.link(middle, "trunk", other, "trunk", 9000)
+        network.link(other, "pb", b, "eth0", 9000)
+        b.address("eth0", *both(B))
+    else:
+        network.link(middle, "far", b, "eth0", 1500)
+        middle.address("near", *both(R1))
+        middle.address("far", *both(FAR_R))
+        b.address("eth0", *both(FAR))
+        b.route(f"add default via {FAR_R['ipv4']}")
+    a.address("eth0", *both(A))
+    if behind == "router":
+        a.route(f"add default via {R1['ipv4']}")
+    process = subprocess.Popen(cable.command(relay, "d0", "d1", str(DELAY_USEC)),
+                               stdout=subprocess.PIPE, text=True)
+    network.stack.callback(end, process)
+    process.stdout.readline()
+    echo(a, B["ipv4"] if behind == "switch" else FAR["ipv4"], 100)  # neighbours are known
+    return a, b, middle
+
+
+def flush(space):
+    space.ip("route flush cache")
+
+
+# what people use today: (seconds, packets, what it said)
+
+def timed(space, argv, pattern, longest=TOOL_LONGEST):
+    if not shutil.which(argv[0]):
+        return None
+    flush(space)
+    packets, begin = sent_packets(space), time.monotonic()
+    try:
+        done = subprocess.run(space.command(*argv), capture_output=True, text=True,
+                              timeout=longest, check=False)
+        text = done.stdout + done.stderr
+    except subprocess.TimeoutExpired:
+        return longest, sent_packets(space) - packets, f"not over after {longest} s"
+    seconds = time.monotonic() - begin
+    found = re.findall(pattern, text)
+    return seconds, sent_packets(space) - packets, found[-1] if found else "nothing"
+
+
+def ping_bisect(space, address, full):
+    """What a person does by hand, as fast as a script can."""
+    flush(space)
+    packets, begin = sent_packets(space), time.monotonic()
+    low, high = 68, full + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        done = subprocess.run(space.command("ping", "-M", "do", "-n", "-q", "-c1", "-W1", "-s",
+                                            str(middle - 28), address), capture_output=True,
+                              check=False)
+        low, high = (middle, high) if done.returncode == 0 else (low, middle)
+    return time.monotonic() - begin, sent_packets(space) - packets, low
+
+
+def tools(space, address, size, slow=False):
+    payload = str(size - 28)
+    yield "fping", timed(space, ["fping", "-M", "-c1", "-t1000", "-b", payload, address],
+                         r"(\d+% loss|alive|min/avg)")
+    yield "ping -c1", timed(space, ["ping", "-M", "do", "-n", "-q", "-c1", "-W1", "-s", payload,
+                                    address], r"(\d+)% packet loss")
+    yield "scamper -w1", timed(space, ["scamper", "-O", "json", "-I",
+                                       f"trace -P icmp-paris -M -w 1 {address}"],
+                               r'"pmtu":\s*(\d+)')
+    if slow:
+        yield "tracepath", timed(space, ["tracepath", "-n", address], r"pmtu (\d+)")
+        if size > 1500:
+            yield "ping bisect", ping_bisect(space, address, size)
+
+
+def tool_rows(space, address, size, slow=True):
+    for name, figures in tools(space, address, size, slow):
+        if figures is None:
+            row(name, "not installed", "", "")
+        else:
+            row(name, msec(figures[0]), figures[1], figures[2])
+
+
+# one peer
+
+class Watched:
+    """One daemon for one peer, and what it did, in seconds from its first probe."""
+
+    def __init__(self, network, space, address, **keys):
+        self.sniffer = Sniffer(network, space, "eth0")
+        self.address = address
+        self.daemon = Daemon(network, space, config({"b": {"Address": address}},
+                                                    **{"Interval": "10min", **keys}))
+
+    def first(self):
+        return self.sniffer.requests(self.address)[0].time
+
+    def record(self, verdict):
+        return self.daemon.wait(f"record {verdict}",
+                                lambda: self.daemon.told("b", MTUWATCH_VERDICT=verdict))[0]
+
+    def packets(self, until):
+        return len([p for p in self.sniffer.requests(self.address) if p.time <= until])
+
+    def known(self, size):
+        """When `size` was answered and size + 1 had had the time to be."""
+        answered = [p.time for p in self.sniffer.packets
+                    if p.kind == ECHO_REPLY[p.version] and not p.outgoing and p.size == size]
+        asked = [p.time for p in self.sniffer.requests(self.address) if p.size == size + 1]
+        if not answered or not asked:
+            return None
+        return max(answered[0], asked[0] + 2 * DELAY_USEC / 1e6) - self.first()
+
+    def rounds(self):
+        """(seconds from the first probe to the last answer, packets) of each burst of probes."""
+        groups = []
+        for packet in list(self.sniffer.packets):
+            if packet.kind not in (0, 8, 128, 129):
+                continue
+            if not groups or packet.time - groups[-1][-1].time > 0.2:
+                groups.append([])
+            groups[-1].append(packet)
+        return [(g[-1].time - g[0].time, len([p for p in g if p.outgoing])) for g in groups]
+
+
+def clean():
+    heading("one clean peer, 9000 bytes, no delay and 20 ms RTT")
+    table("who", "a round", "packets", "says")
+    with lab.Lab() as network:
+        a, _ = direct(network, 9000)
+        echo(a, B["ipv4"], 100)
+        watched = Watched(network, a, B["ipv4"], Interval="1s")
+        watched.daemon.wait_peer("b", Verdict="consistent")
+        watched.daemon.rounds("b", 10)
+        rounds = watched.rounds()[1:]
+        row("mtuwatchd", msec(median(r[0] for r in rounds)), median(r[1] for r in rounds),
+            watched.daemon.peer("b")["PathMTU"])
+        watched.daemon.stop()
+        tool_rows(a, B["ipv4"], 9000)
+        begin = time.monotonic()
+        echo(a, B["ipv4"], 9000)
+        row("floor: one echo", msec(time.monotonic() - begin), 1, "")
+    with lab.Lab() as network:
+        a, _, _ = relayed(network, "switch")
+        watched = Watched(network, a, B["ipv4"], Interval="1s")
+        watched.daemon.wait_peer("b", Verdict="consistent")
+        watched.daemon.rounds("b", 10)
+        rounds = watched.rounds()[1:]
+        row("mtuwatchd, 20 ms RTT", msec(median(r[0] for r in rounds)),
+            median(r[1] for r in rounds), watched.daemon.peer("b")["PathMTU"])
+
+
+def report():
+    heading("an honest router at 1500, 20 ms RTT")
+    table("who", "number known", "packets", "says", "announced", "packets till then")
+    with lab.Lab() as network:
+        a, _, _ = relayed(network, "router")
+        watched = Watched(network, a, FAR["ipv4"])
+        told = watched.record("reduced")
+        probes = watched.sniffer.requests(FAR["ipv4"])
+        answered = [p.time for p in watched.sniffer.packets
+                    if p.kind == 0 and not p.outgoing and p.size == 1500]
+        known = answered[0] if answered else None
+        row("mtuwatchd", msec(known and known - watched.first()),
+            watched.packets(known) if known else "–", told.get("MTUWATCH_PATH_MTU"),
+            msec(told["_received"] - watched.first()), watched.packets(told["_received"]))
+        sizes = [p.size for p in probes]
+        watched.daemon.stop()
+        tool_rows(a, FAR["ipv4"], 9000)
+        print(f"\nsizes asked: {sizes}")
+
+
+def hole():
+    heading("a silent hole, 20 ms RTT")
+    table("who", "hole", "number known", "announced", "packets", "says")
+    for size in HOLES:
+        with lab.Lab() as network:
+            a, _, s1 = relayed(network, "switch")
+            limit(s1, size)
+            watched = Watched(network, a, B["ipv4"])
+            told = watched.record("black-hole")
+            row("mtuwatchd", size, msec(watched.known(size)),
+                msec(told["_received"] - watched.first()), watched.packets(told["_received"]),
+                told.get("MTUWATCH_PATH_MTU"))
+            watched.daemon.stop()
+            if size not in (1280, 1443, 8951):
+                continue
+            for name, figures in tools(a, B["ipv4"], 9000, slow=size == 1443):
+                if figures:
+                    row(name, size, "", msec(figures[0]), figures[1], figures[2])
+
+
+def event():
+    heading("a link's MTU changes, then the fresh verdict of its peer")
+    table("change", "median", "worst", "beside the RTT")
+    for name, delay in (("no delay", 0), ("20 ms RTT", 2 * DELAY_USEC / 1e6)):
+        with lab.Lab() as network:
+            a = (relayed(network, "switch") if delay else direct(network, 9000))[0]
+            watched = Watched(network, a, B["ipv4"])
+            daemon = watched.daemon
+            daemon.wait_peer("b", Verdict="consistent", PathMTU=9000)
+            times = []
+            for number in range(10):
+                mtu = 9000 if number % 2 else 1500
+                begin = time.monotonic()
+                a.mtu("eth0", mtu)
+                daemon.wait_peer("b", PathMTU=mtu, Verdict="consistent")
+                changed = [s["_received"] for s in daemon.signals
+                           if s["member"] == "PropertiesChanged" and s["_received"] > begin
+                           and s["data"][1].get("PathMTU") == mtu]
+                times.append((changed[0] if changed else time.monotonic()) - begin)
+                daemon.rounds("b", 0)
+            row(f"9000 to 1500 and back, {name}", msec(median(times)), msec(max(times)),
+                msec(median(times) - delay))
+
+
+# many peers
+
+def cpu_seconds(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        peak = int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        pss = int(re.search(r"Pss:\s+(\d+)", file.read()).group(1))
+    return peak, pss
+
+
+def addresses(count):
+    return [f"10.99.{i // 250}.{i % 250 + 1}" for i in range(count)]
+
+
+def crowd(network, count):
+    a, b = direct(network, 9000)
+    b.ip("route add local 10.99.0.0/16 dev lo")
+    a.ip(f"route add 10.99.0.0/16 via {B['ipv4']}")
+    echo(a, "10.99.0.1", 9000)
+    return a, b, addresses(count)
+
+
+def crowd_daemon(network, space, peers, **keys):
+    daemon = Daemon(network, space, config(
+        {f"p{i}": {"Address": address} for i, address in enumerate(peers)},
+        **{"ProbeBandwidth": "10G", **keys}))
+    daemon.wait("every peer good", lambda: daemon.manager() and len(
+        [p for p in daemon.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "ListPeers")
+         if p[2] == "consistent"]) == len(peers), deadline=120)
+    return daemon
+
+
+def probes_sent(space):
+    return json.loads(space.ip("-j -s link show eth0"))[0]["stats64"]["tx"]["packets"]
+
+
+def settled(daemon, space, seconds):
+    """CPU and packets over a stretch of ordinary work, nobody asking anything meanwhile."""
+    pid = daemon.process.pid
+    begin, cpu, packets = time.monotonic(), cpu_seconds(pid), probes_sent(space)
+    time.sleep(seconds)
+    return cpu_seconds(pid) - cpu, probes_sent(space) - packets, time.monotonic() - begin
+
+
+def child_cpu(argv, text=None):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False,
+                          timeout=TOOL_LONGEST)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            time.monotonic() - begin, done)
+
+
+def many(count=10000):
+    heading(f"{count} clean peers, one round, 9000 bytes")
+    table("who", "wall", "CPU a peer", "packets a peer", "CPU a packet", "called bad")
+    with lab.Lab() as network:
+        a, _, peers = crowd(network, count)
+        floor = tool("limit")
+        if floor:
+            cpu, wall, done = child_cpu(a.command(floor, "9000", "-"), "\n".join(peers) + "\n")
+            row("floor: limit", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
+                f"{cpu / count * 1e6:.2f} µs", done.stdout.strip().replace("\n", "; ")
+                or done.stderr.strip())
+        else:
+            row("floor: limit", "not built", "", "", "", "")
+        if shutil.which("fping"):
+            cpu, wall, done = child_cpu(a.command("fping", "-q", "-i0", "-r0", "-M", "-b", "8972",
+                                                  "-s"), "\n".join(peers) + "\n")
+            bad = re.search(r"(\d+) unreachable", done.stderr)
+            row("fping -i0", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
+                f"{cpu / count * 1e6:.2f} µs", bad.group(1) if bad else "?")
+        daemon = crowd_daemon(network, a, peers, Interval="10s")
+        begin_alerts = len(daemon.alerts())
+        cpu, packets, wall = settled(daemon, a, 30)
+        rounds = wall / 10
+        row("mtuwatchd, Interval=10s", "spread", f"{cpu / rounds / count * 1e6:.2f} µs",
+            f"{packets / rounds / count:.2f}", f"{cpu / packets * 1e6:.2f} µs",
+            len(daemon.alerts()) - begin_alerts)
+        peak, pss = memory(daemon.process.pid)
+        print(f"\nmemory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
+              f"PSS {pss / 1024:.1f} MB")
+        daemon.stop()
+        daemon = Daemon(network, a, daemon_text(peers, "10s"), bus=False)
+        daemon.wait("one round of all", lambda: probes_sent(a) and
+                    cpu_seconds(daemon.process.pid) > 0, deadline=60)
+        settled(daemon, a, 15)
+        peak, pss = memory(daemon.process.pid)
+        print(f"memory with {count} peers, no bus: peak {peak / 1024:.1f} MB, "
+              f"PSS {pss / 1024:.1f} MB")
+
+
+def daemon_text(peers, interval):
+    return config({f"p{i}": {"Address": address} for i, address in enumerate(peers)},
+                  ProbeBandwidth="10G", Interval=interval)
+
+
+def steady():
+    heading("steady state: 1000 peers every 10 s")
+    table("who", "CPU", "packets a second")
+    with lab.Lab() as network:
+        a, _, peers = crowd(network, 1000)
+        daemon = crowd_daemon(network, a, peers, Interval="10s")
+        settled(daemon, a, 10)
+        cpu, packets, wall = settled(daemon, a, 30)
+        row("mtuwatchd", f"{cpu / wall * 100:.3f} % of a core", f"{packets / wall:.0f}")
+
+
+def wakeups(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", file.read()).group(1))
+
+
+def idle():
+    heading("idle, nothing due")
+    table("who", "wakeups in 20 s", "memory")
+    with lab.Lab() as network:
+        a, _ = direct(network, 9000)
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="1h"))
+        daemon.wait_peer("b", Verdict="consistent")
+        time.sleep(5)
+        before = wakeups(daemon.process.pid)
+        time.sleep(20)
+        peak, pss = memory(daemon.process.pid)
+        row("mtuwatchd", wakeups(daemon.process.pid) - before,
+            f"peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
+
+
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, steady, idle)}
+
+
+def main():
+    chosen = sys.argv[1:] or list(ALL)
+    if set(chosen) - set(ALL):
+        print(__doc__, file=sys.stderr)
+        return 64
+    for name in chosen:
+        try:
+            ALL[name]()
+        except (AssertionError, lab.LabError, lab.Skip) as error:
+            print(f"\n{name}: no figure: {error}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
