@@ -140,9 +140,11 @@ def tools(space, address, size, slow=False):
                          r"(\d+% loss|alive|min/avg)")
     yield "ping -c1", timed(space, ["ping", "-M", "do", "-n", "-q", "-c1", "-W1", "-s", payload,
                                     address], r"(\d+)% packet loss")
-    yield "scamper -w1", timed(space, ["scamper", "-O", "json", "-I",
-                                       f"trace -P icmp-paris -M -w 1 {address}"],
-                               r'"pmtu":\s*(\d+)')
+    if shutil.which("scamper") and shutil.which("sc_wartsdump"):
+        # only its own format holds the number
+        yield "scamper -w1", timed(space, ["sh", "-c", 'scamper -O warts -I "$1" | sc_wartsdump',
+                                           "sh", f"trace -M -w 1 {address}"],
+                                   r"pmtu (\d+), notec")
     if slow:
         yield "tracepath", timed(space, ["tracepath", "-n", address], r"pmtu (\d+)")
         if size > 1500:
