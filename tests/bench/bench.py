@@ -144,7 +144,7 @@ def tools(space, address, size, slow=False):
         # only its own format holds the number
         yield "scamper -w1", timed(space, ["sh", "-c", 'scamper -O warts -I "$1" | sc_wartsdump',
                                            "sh", f"trace -M -w 1 {address}"],
-                                   r"pmtu (\d+), notec")
+                                   r"ifmtu \d+, pmtu (\d+)")
     if slow:
         yield "tracepath", timed(space, ["tracepath", "-n", address], r"pmtu (\d+)")
         if size > 1500:
