@@ -311,7 +311,7 @@ def memory(pid):
 
 
 def addresses(count):
-    return [f"10.99.{i // 250}.{i % 250 + 1}" for i in range(count)]
+    return [f"10.99.{i // 256}.{i % 256}" for i in range(1, count + 1)]
 
 
 def crowd(network, count):
@@ -361,7 +361,7 @@ def many(count=10000):
         a, _, peers = crowd(network, count)
         floor = tool("limit")
         if floor:
-            cpu, wall, done = child_cpu(a.command(floor, "9000", "-"), "\n".join(peers) + "\n")
+            cpu, wall, done = child_cpu(a.command(floor, peers[0], str(count), "9000"))
             row("floor: limit", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
                 f"{cpu / count * 1e6:.2f} µs", done.stdout.strip().replace("\n", "; ")
                 or done.stderr.strip())

@@ -111,6 +111,10 @@ def main():
         print(f"Bail out! no daemon at {daemon.BINARY}")
         return 1
 
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
     print(f"1..{len(chosen)}", flush=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
