@@ -3,7 +3,7 @@
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
 usage: bench.py [clean] [report] [hole] [event] [many] [steady] [idle]     none: all of them
-Needs the daemon, `relay` and `limit` in build/ (BUILD= elsewhere), and ping, fping, scamper,
+Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
 tracepath where they are to be compared.
 """
 
@@ -27,7 +27,7 @@ from daemon import Daemon, config, end  # noqa: E402
 from topology import A, B, FAR, FAR_R, R1, both, direct, limit  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
-BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
 DELAY_USEC = 10000
 HOLES = (1280, 1400, 1443, 1450, 1492, 1500, 4321, 8951)
 TOOL_LONGEST = 100

@@ -202,11 +202,13 @@ class Lab:
 
 
 def sweep(prefix):
-    """Removes every namespace of this prefix and ends what still runs inside."""
+    """Removes every namespace of this prefix and ends what still runs inside. Returns their names."""
+    swept = []
     for line in run(["ip", "netns", "list"]).splitlines():
         name = line.split()[0] if line else ""
         if not name.startswith(f"{prefix}-"):
             continue
+        swept.append(name)
         with contextlib.suppress(LabError):
             for pid in run(["ip", "netns", "pids", name]).split():
                 with contextlib.suppress(ProcessLookupError):
@@ -216,3 +218,4 @@ def sweep(prefix):
         shutil.rmtree(f"/etc/netns/{name}", ignore_errors=True)
     with contextlib.suppress(OSError):
         os.rmdir("/etc/netns")
+    return swept

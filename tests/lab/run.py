@@ -27,6 +27,14 @@ LONGEST = 240  # seconds for one case
 SKIPPED = 77
 
 
+def healthy_end(one_daemon):
+    """SIGTERM ends it with 0, and no sanitizer had anything to say."""
+    status = one_daemon.stop()
+    assert status in (None, 0), f"the daemon ended with {status}"
+    said = [line for line in one_daemon.lines if "Sanitizer" in line or "runtime error:" in line]
+    assert not said, said
+
+
 def one(case):
     """In a process of its own: builds, runs, explains a failure, cleans up."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -35,6 +43,8 @@ def one(case):
             network.daemons = []
             try:
                 case.function(network, *case.arguments)
+                for one_daemon in network.daemons:
+                    healthy_end(one_daemon)
             except (Exception, KeyboardInterrupt):
                 for one_daemon in network.daemons:
                     for line in one_daemon.diagnosis():
@@ -71,7 +81,9 @@ def child(name):
             process.kill()
             output, _ = process.communicate()
         output += f"FAILED not over after {LONGEST} s\n"
-    lab.sweep(f"mw{process.pid}")  # whatever became of the child, nothing of it stays
+    left = lab.sweep(f"mw{process.pid}")  # whatever became of the child, nothing of it stays
+    if left and process.returncode == 0:
+        return 1, output + f"FAILED left behind: {' '.join(left)}\n"
     return process.returncode, output
 
 
@@ -89,7 +101,8 @@ def tell(number, name, status, output):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-j", type=int, default=1, metavar="N", help="cases at the same time")
+    parser.add_argument("-j", type=int, default=2 * (os.cpu_count() or 1), metavar="N",
+                        help="cases at the same time; they wait most of it")
     parser.add_argument("-l", action="store_true", help="only list the cases")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("case", nargs="*")
