@@ -38,9 +38,8 @@ def lab_reports(network, family):
     a, r1, _ = routed(network, 9000, 1500)
     sniffer = Sniffer(network, a, "eth0")
     exact(a, FAR[family], 1500, 9000)
-    reports = [p for p in sniffer.packets
-               if not p.outgoing and p.kind == TOO_BIG[p.version] and p.source == R1[family]]
-    assert reports, "no report seen"
+    sniffer.last(lambda p: not p.outgoing and p.kind == TOO_BIG[p.version]
+                 and p.source == R1[family])
     r1.no_reports()
     sniffer.packets.clear()
     exact(a, FAR[family], 1500, 9000)
@@ -57,7 +56,7 @@ def lab_forge(network, family):
     far = network.spaces["B"]
     assert echo(far, A[family], 1000)
     number = ECHO_REPLY[4 if family == "ipv4" else 6]
-    reply = [p for p in sniffer.packets if p.outgoing and p.kind == number][-1]
+    reply = sniffer.last(lambda p: p.outgoing and p.kind == number)
     forge(r1, "near", a.hardware_address("eth0"), R1[family], A[family], 1300, reply.bytes)
     found = a.ip(f"route get {FAR[family]}")
     for _ in range(100):

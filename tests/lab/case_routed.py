@@ -5,7 +5,7 @@ from cases import (black_hole, case, consistent, equal, never, one_alert, recove
                    silent, start)
 from daemon import config
 from topology import A, B, BITS, FAMILIES, FAR, FAR_R, R1, both, routed
-from wire import Sniffer, forge
+from wire import ECHO_REQUEST, Sniffer, forge
 
 
 @case("M03", "a router that drops without a word", *FAMILIES)
@@ -198,7 +198,8 @@ def forged(network, family):
     values = (0, 68, 551, 1000, 1499, 65535) if family == "ipv4" else (0, 1279, 1280, 1499, 65535)
     for mtu in values:
         for claimed in (FAR[family], R1[family]):
-            quoted = sniffer.requests(FAR[family])[-1].bytes
+            quoted = sniffer.last(lambda p: p.outgoing and p.to == FAR[family]
+                                  and p.kind == ECHO_REQUEST[p.version]).bytes
             for change in (0, 1):  # the identifier of the last probe, and one that nobody used
                 at = 20 + 4 if family == "ipv4" else 40 + 4
                 ident = bytes([quoted[at], quoted[at + 1] ^ change])

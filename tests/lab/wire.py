@@ -51,7 +51,7 @@ class Sniffer:
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
         with space.entered():
             self.socket.bind((device, ETH_P_ALL))
-        self.ending = threading.Event()
+        self.ending, self.news = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
         lab.stack.callback(self.close)
@@ -64,6 +64,7 @@ class Sniffer:
             packet = parse(time.monotonic(), address[2] == OUTGOING, frame)
             if packet:
                 self.packets.append(packet)
+                self.news.set()
 
     def close(self):
         self.ending.set()
@@ -74,6 +75,17 @@ class Sniffer:
         """Frames that this sniffer missed since it was last asked."""
         # PACKET_STATISTICS
         return struct.unpack("II", self.socket.getsockopt(263, 6, 8))[1]
+
+    def last(self, wanted, deadline=10.0):
+        """The last packet that is so; waits for the first one."""
+        until = time.monotonic() + deadline
+        while time.monotonic() < until:
+            found = [p for p in list(self.packets) if wanted(p)]
+            if found:
+                return found[-1]
+            self.news.wait(0.05)
+            self.news.clear()
+        raise AssertionError("no such packet seen")
 
     def requests(self, to=None):
         return [p for p in list(self.packets)
