@@ -21,7 +21,7 @@
 #define BATCHES_A_WAKEUP 8 /* then others get their turn; the loop wakes us again */
 
 /* Growing array of probes, taken from the front. */
-struct queue {
+struct backlog {
 	struct probe *list;
 	size_t first, count, room;
 };
@@ -31,7 +31,7 @@ struct side {
 	struct prober *prober;
 	struct raw raw;
 	sd_event_source *source;
-	struct queue queue;
+	struct backlog backlog;
 	uint32_t drops; /* of the kernel's counter: what was told */
 	bool blocked;	/* waits for EPOLLOUT */
 };
@@ -73,37 +73,38 @@ static int array_grow(void **list, size_t *room, size_t count, size_t size)
 	return 0;
 }
 
-static int queue_push(struct queue *queue, const struct probe *probe)
+static int backlog_push(struct backlog *backlog, const struct probe *probe)
 {
-	void *list = queue->list;
+	void *list = backlog->list;
 	int r;
 
-	r = array_grow(&list, &queue->room, queue->first + queue->count, sizeof(*queue->list));
+	r = array_grow(&list, &backlog->room, backlog->first + backlog->count,
+		       sizeof(*backlog->list));
 	if (r < 0)
 		return r;
-	queue->list = list;
-	queue->list[queue->first + queue->count++] = *probe;
+	backlog->list = list;
+	backlog->list[backlog->first + backlog->count++] = *probe;
 	return 0;
 }
 
 /* Gives the memory of a long queue back once it is through. */
-static void queue_pop(struct queue *queue, size_t count)
+static void backlog_pop(struct backlog *backlog, size_t count)
 {
-	queue->first += count;
-	queue->count -= count;
-	if (queue->count > 0)
+	backlog->first += count;
+	backlog->count -= count;
+	if (backlog->count > 0)
 		return;
-	queue->first = 0;
-	if (queue->room > BATCH) {
-		free(queue->list);
-		queue->list = NULL;
-		queue->room = 0;
+	backlog->first = 0;
+	if (backlog->room > BATCH) {
+		free(backlog->list);
+		backlog->list = NULL;
+		backlog->room = 0;
 	}
 }
 
-static const struct probe *queue_front(const struct queue *queue)
+static const struct probe *backlog_front(const struct backlog *backlog)
 {
-	return queue->list + queue->first;
+	return backlog->list + backlog->first;
 }
 
 /* The answer waits for the loop: the caller of prober_send() is not to be called back. */
@@ -164,7 +165,7 @@ static unsigned side_send(struct side *side, unsigned count)
 		} else if (!again) {
 			again = true;
 		} else {
-			prober_refuse(prober, queue_front(&side->queue) + done, r);
+			prober_refuse(prober, backlog_front(&side->backlog) + done, r);
 			done++;
 			again = false;
 		}
@@ -174,13 +175,14 @@ static unsigned side_send(struct side *side, unsigned count)
 
 static void side_flush(struct side *side)
 {
-	while (side->queue.count > 0 && !side->blocked) {
-		const struct probe *front = queue_front(&side->queue);
-		unsigned count = side->queue.count < BATCH ? (unsigned)side->queue.count : BATCH;
+	while (side->backlog.count > 0 && !side->blocked) {
+		const struct probe *front = backlog_front(&side->backlog);
+		unsigned count =
+			side->backlog.count < BATCH ? (unsigned)side->backlog.count : BATCH;
 
 		for (unsigned i = 0; i < count; i++)
 			raw_outbox_put(side->prober->outbox, i, &side->raw, &front[i]);
-		queue_pop(&side->queue, side_send(side, count));
+		backlog_pop(&side->backlog, side_send(side, count));
 	}
 }
 
@@ -193,10 +195,10 @@ void prober_send(struct prober *prober, const struct probe *probe)
 	if (r == 0 && side->raw.fd < 0)
 		r = -EAFNOSUPPORT;
 	if (r == 0)
-		r = queue_push(&side->queue, probe);
+		r = backlog_push(&side->backlog, probe);
 	if (r < 0)
 		prober_refuse(prober, probe, r);
-	else if (side->queue.count >= BATCH)
+	else if (side->backlog.count >= BATCH)
 		side_flush(side);
 }
 
@@ -311,7 +313,7 @@ static void side_close(struct side *side)
 	sd_event_source_disable_unref(side->source);
 	if (side->raw.fd >= 0)
 		close(side->raw.fd);
-	free(side->queue.list);
+	free(side->backlog.list);
 }
 
 static int prober_open(struct prober *prober, sd_event *event)
