@@ -14,6 +14,8 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
+#define LATE_USEC (20 * USEC_PER_MSEC)
+
 static uint64_t clock_usec(clockid_t clock)
 {
 	struct timespec now;
@@ -189,6 +191,7 @@ static void path_send(struct watch *watch, const struct path *path, const struct
 	};
 
 	for (unsigned i = 0; i < burst->count; i++) {
+		watch->burst_bytes += burst->sizes[i];
 		probe.size = burst->sizes[i];
 		probe.sequence = burst->first_sequence + i;
 		prober_send(watch->prober, &probe);
@@ -196,12 +199,10 @@ static void path_send(struct watch *watch, const struct path *path, const struct
 }
 
 /* What the verdict's own record says needs no second one. */
-static enum severity finding_severity(const struct path *path, const struct finding *finding)
+static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
 {
-	bool said = finding->id == FINDING_LINK_BELOW_EXPECTED &&
-		    path->announced.verdict == VERDICT_MISCONFIGURED;
-
-	return said || finding->severity < SEVERITY_NOTICE ? SEVERITY_NOTICE : finding->severity;
+	return finding->id == FINDING_LINK_BELOW_EXPECTED &&
+	       judgement->verdict == VERDICT_MISCONFIGURED;
 }
 
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
@@ -211,14 +212,16 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 	for (unsigned i = 0; i < path->findings.count; i++) {
 		const struct finding *finding = &path->findings.list[i];
 
-		if (!findings_find(&todo->findings_before, finding->id))
+		if (!findings_find(&todo->findings_before, finding->id) &&
+		    !verdict_says(&path->announced, finding))
 			journal_finding(&watch->journal, peer, path, finding, true,
-					finding_severity(path, finding));
+					finding->severity);
 	}
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
 
-		if (!findings_find(&path->findings, finding->id))
+		if (!findings_find(&path->findings, finding->id) &&
+		    !(todo->announced && verdict_says(&todo->before, finding)))
 			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
 	}
 }
@@ -319,7 +322,10 @@ static void watch_run(struct watch *watch)
 	struct path *path;
 
 	watch_moment(&moment);
-	while ((path = queue_first(&watch->queue)) && path->wake_usec <= moment.now_usec)
+	watch->burst_bytes = 0;
+	/* no more at once than its answers find room in the socket's buffer, charged about twofold */
+	while ((path = queue_first(&watch->queue)) && path->wake_usec <= moment.now_usec &&
+	       watch->burst_bytes < prober_receive_buffer(watch->prober) / 4)
 		path_run(watch, path, &moment);
 	prober_flush(watch->prober);
 	if (watch->requests)
@@ -330,8 +336,17 @@ static void watch_run(struct watch *watch)
 static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct watch *watch = userdata;
+	struct moment moment;
 
+	watch_moment(&moment);
 	watch->wake_set_usec = 0;
+	/* after a standstill the answers wait beside the timer */
+	if (!watch->late && moment.now_usec > usec + LATE_USEC) {
+		watch->late = true;
+		sd_event_source_set_time(source, moment.now_usec);
+		return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	}
+	watch->late = false;
 	watch_run(watch);
 	return 0;
 }
@@ -432,6 +447,7 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch->pace.bits_per_sec = config->probe_bandwidth;
 	watch_links_expect(watch);
 	r = watch_peers_configure(watch);
+	watch_links_tell(watch);
 	watch->changed = true;
 	watch_run(watch);
 	return r;
@@ -504,6 +520,7 @@ static int watch_open(struct watch *watch)
 	watch->changed = true;
 	if (!watch->options.quiet)
 		journal_started(&watch->journal, &watch->roster);
+	watch_links_tell(watch);
 	watch_arm(watch);
 	return 0;
 }

@@ -39,7 +39,7 @@ static int crowd_add(struct crowd *crowd, struct watched_peer *peer)
 
 static struct watched_peer *watched_peer_of(struct peer *peer)
 {
-	return (struct watched_peer *)peer;
+	return (void *)peer;
 }
 
 /* --- one peer --- */

@@ -75,7 +75,7 @@ struct watched_link *watch_link(const struct watch *watch, int index)
 		struct link_state *state = watch->roster.links[middle];
 
 		if (state->link.index == index)
-			return (struct watched_link *)state;
+			return (void *)state;
 		if (state->link.index < index)
 			low = middle + 1;
 		else
@@ -96,22 +96,36 @@ static bool link_alarm_is_raised(const struct watch *watch, const struct link *l
 	return false;
 }
 
-static void link_tell_findings(struct watch *watch, const struct link_state *state,
-			       const struct findings *before)
+static void link_tell_findings(struct watch *watch, struct watched_link *link)
 {
-	for (unsigned i = 0; i < before->count; i++)
-		if (!findings_find(&state->findings, before->list[i].id))
-			journal_finding(&watch->journal, NULL, NULL, &before->list[i], false,
-					SEVERITY_OK);
-	for (unsigned i = 0; i < state->findings.count; i++) {
-		const struct finding *finding = &state->findings.list[i];
+	const struct findings *now = &link->state.findings;
+	const struct findings *told = &link->told;
+
+	for (unsigned i = 0; i < told->count; i++)
+		if (!findings_find(now, told->list[i].id))
+			journal_finding(&watch->journal, NULL, NULL, &told->list[i], false, SEVERITY_OK);
+	for (unsigned i = 0; i < now->count; i++) {
+		const struct finding *finding = &now->list[i];
 		enum severity severity = finding->severity;
 
-		if (findings_find(before, finding->id))
+		if (findings_find(told, finding->id))
 			continue;
-		if (severity > SEVERITY_NOTICE && link_alarm_is_raised(watch, &state->link))
+		if (severity > SEVERITY_NOTICE && link_alarm_is_raised(watch, &link->state.link))
 			severity = SEVERITY_NOTICE;
 		journal_finding(&watch->journal, NULL, NULL, finding, true, severity);
+	}
+	link->told = *now;
+}
+
+void watch_links_tell(struct watch *watch)
+{
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		struct watched_link *link = (void *)watch->roster.links[i];
+
+		link_tell_findings(watch, link);
+		if (link->fresh)
+			bus_link_added(watch->bus, &link->state);
+		link->fresh = false;
 	}
 }
 
@@ -147,51 +161,31 @@ static bool link_matters(const struct link *a, const struct link *b)
 
 static void link_update(struct watch *watch, struct link_state *state, const struct link *now)
 {
+	struct watched_link *link = (void *)state;
 	struct link before = state->link;
-	struct findings findings = state->findings;
 
 	if (memcmp(&before, now, sizeof(before)) == 0)
 		return;
 	state->link = *now;
 	link_expect(watch, state);
 	if (link_matters(&before, now))
-		((struct watched_link *)state)->changed = true;
+		link->changed = true;
 	if (before.up != now->up || before.carrier != now->carrier)
 		watch->gateways_dirty = true;
 	if (before.mtu != now->mtu)
 		journal_link_mtu(&watch->journal, &before, now);
-	link_tell_findings(watch, state, &findings);
 	bus_link_changed(watch->bus, state);
 	watch->changed = true;
 }
 
 static void link_gone(struct watch *watch, struct link_state *state)
 {
-	struct findings none = { 0 }, before = state->findings;
-
-	state->findings = none;
-	link_tell_findings(watch, state, &before);
+	state->findings.count = 0;
+	link_tell_findings(watch, (void *)state);
 	bus_link_removed(watch->bus, state->link.index);
 	watch->gateways_dirty = true;
 	watch->changed = true;
 	free(state);
-}
-
-static void links_welcome(struct watch *watch)
-{
-	static const struct findings none;
-
-	for (unsigned i = 0; i < watch->roster.link_count; i++) {
-		struct watched_link *link = (struct watched_link *)watch->roster.links[i];
-
-		if (!link->fresh)
-			continue;
-		link->fresh = false;
-		link_tell_findings(watch, &link->state, &none);
-		bus_link_added(watch->bus, &link->state);
-		watch->gateways_dirty = true;
-		watch->changed = true;
-	}
 }
 
 /* Merges two lists in the order of their indexes: what is known and what is there. */
@@ -219,6 +213,8 @@ static int links_merge(struct watch *watch)
 			state = link_state_new(watch, link);
 			if (!state)
 				break;
+			watch->gateways_dirty = true;
+			watch->changed = true;
 		}
 		list[total++] = state;
 		now++;
@@ -226,19 +222,14 @@ static int links_merge(struct watch *watch)
 	free(roster->links);
 	roster->links = list;
 	roster->link_count = total;
-	links_welcome(watch);
 	return 0;
 }
 
 void watch_links_expect(struct watch *watch)
 {
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
-		struct link_state *state = watch->roster.links[i];
-		struct findings before = state->findings;
-
-		link_expect(watch, state);
-		link_tell_findings(watch, state, &before);
-		bus_link_changed(watch->bus, state);
+		link_expect(watch, watch->roster.links[i]);
+		bus_link_changed(watch->bus, watch->roster.links[i]);
 	}
 }
 
@@ -330,8 +321,11 @@ static void paths_settle(struct watch *watch, bool links_changed, uint64_t now_u
 			bus_peer_changed(watch->bus, watch->roster.peers[i]);
 		}
 	}
-	for (unsigned i = 0; i < watch->roster.link_count; i++)
-		((struct watched_link *)watch->roster.links[i])->changed = false;
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		struct watched_link *link = (void *)watch->roster.links[i];
+
+		link->changed = false;
+	}
 }
 
 /* --- when --- */
@@ -352,6 +346,8 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 		watch_peers_discover(watch);
 	watch->gateways_dirty = false;
 	paths_settle(watch, links_changed, moment.now_usec);
+	if (links_changed)
+		watch_links_tell(watch);
 	memset(&watch->hints, 0, sizeof(watch->hints));
 	watch_peers_spread(watch);
 	watch_arm(watch);

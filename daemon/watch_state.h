@@ -33,6 +33,7 @@ struct watched_link {
 	uint64_t ipv6_read_usec;
 	bool changed;                   /* since paths were last looked at */
 	bool fresh;                     /* not told yet */
+	struct findings told;           /* the findings that the journal knows of */
 };
 
 /* Somebody waits for fresh rounds. */
@@ -79,6 +80,8 @@ struct watch {
 	uint64_t wake_set_usec;
 	uint64_t settled_usec, settle_gap_usec;
 	bool links_dirty, gateways_dirty;
+	bool late;                     /* answers are read first: they have waited too */
+	uint32_t burst_bytes;          /* sent since answers were last read */
 	bool changed;                  /* since on_change was last called */
 	void (*settled)(void *userdata);
 	void *settled_userdata;
@@ -113,6 +116,8 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec);
 struct watched_link *watch_link(const struct watch *watch, int index);
 /* Every link's expectation anew, after the configuration changed. */
 void watch_links_expect(struct watch *watch);
+/* New links and changed findings; after the paths, who may say it already. */
+void watch_links_tell(struct watch *watch);
 
 /* watch_peers.c */
 int watch_peers_configure(struct watch *watch);

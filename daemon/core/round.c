@@ -227,6 +227,14 @@ static unsigned round_count(const struct round *round, uint32_t size, enum try_s
 
 /* --- the end --- */
 
+static bool try_exists(const struct round *round, uint32_t size)
+{
+	for (unsigned i = 0; i < round->tries.count; i++)
+		if (round->tries.list[i].size == size)
+			return true;
+	return false;
+}
+
 static const struct round_report *report_of(const struct round *round, uint32_t size)
 {
 	for (unsigned i = 0; i < round->report_count; i++)
@@ -245,7 +253,7 @@ static bool report_wrong(const struct round *round, const struct round_report *r
 		return false;
 	if (report->mtu < passes || report->mtu >= report->size)
 		return true;
-	return search_failures(&round->tries, report->mtu) > 0 && !report_of(round, report->mtu);
+	return try_exists(round, report->mtu) && !report_of(round, report->mtu);
 }
 
 /*
@@ -352,14 +360,6 @@ static uint64_t plan_first_sign(struct round *round, uint64_t now_usec)
 	if (round->tries.count == 0 && round->settings.full > round->settings.control)
 		plan_add(round, round->settings.full);
 	return 0;
-}
-
-static bool try_exists(const struct round *round, uint32_t size)
-{
-	for (unsigned i = 0; i < round->tries.count; i++)
-		if (round->tries.list[i].size == size)
-			return true;
-	return false;
 }
 
 /* Ask what was suggested and the size above it. */
