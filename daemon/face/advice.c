@@ -99,7 +99,8 @@ static char *advice_misconfigured(const struct path *path, const struct judgemen
 			      "Interface= of this peer",
 			      address);
 	if (judgement->reason == REASON_SEND_REFUSED)
-		return strdup("\"nft list ruleset\": find the output rule that drops large packets");
+		return strdup(
+			"\"nft list ruleset\": find the output rule that drops large packets");
 	return strdup("");
 }
 
@@ -114,7 +115,8 @@ static char *advice_unreachable(const struct path *path, const struct judgement 
 	case REASON_OWN_ADDRESS:
 		return strdup("set Address= to one of another host");
 	case REASON_NO_LINK:
-		return strdup("\"ip link\" shows the links there are: mend Interface= of this peer");
+		return strdup(
+			"\"ip link\" shows the links there are: mend Interface= of this peer");
 	case REASON_LINK_DOWN:
 		return advice("ip link set dev %s up; if it is up, look at the cable and the "
 			      "switch port",
@@ -151,8 +153,9 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			      "%u bytes: compare their MTUs at both ends and on the switches",
 			      judgement->path_mtu);
 	case VERDICT_LOSSY:
-		return strdup("look for bit errors (\"ip -s link\", the switch port's counters) and "
-			      "for a policer on the way");
+		return strdup(
+			"look for bit errors (\"ip -s link\", the switch port's counters) and "
+			"for a policer on the way");
 	case VERDICT_MISCONFIGURED:
 		return advice_misconfigured(path, judgement);
 	case VERDICT_UNREACHABLE:

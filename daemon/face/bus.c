@@ -212,8 +212,8 @@ static int bus_sources(struct bus *bus)
 {
 	int r;
 
-	r = sd_event_add_time_relative(bus->event, &bus->retry, CLOCK_MONOTONIC, 0, 0,
-				       bus_on_retry, bus);
+	r = sd_event_add_time_relative(bus->event, &bus->retry, CLOCK_MONOTONIC, 0, 0, bus_on_retry,
+				       bus);
 	if (r < 0)
 		return r;
 	r = sd_event_add_defer(bus->event, &bus->totals_later, bus_on_totals, bus);

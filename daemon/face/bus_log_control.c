@@ -10,9 +10,9 @@
 #include <syslog.h>
 
 static const char *const level_names[] = {
-	[LOG_EMERG] = "emerg", [LOG_ALERT] = "alert",	[LOG_CRIT] = "crit", [LOG_ERR] = "err",
-	[LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info",
-	[LOG_DEBUG] = "debug",
+	[LOG_EMERG] = "emerg", [LOG_ALERT] = "alert",	  [LOG_CRIT] = "crit",
+	[LOG_ERR] = "err",     [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+	[LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
 };
 
 static int level_get(sd_bus *connection, const char *path, const char *interface,

@@ -66,7 +66,8 @@ static const struct peer *peer_nearest(const struct roster *roster, const char *
 		size_t other = strlen(roster->peers[i]->name);
 		unsigned distance;
 
-		if (other + NAME_DISTANCE_LARGEST < length || length + NAME_DISTANCE_LARGEST < other)
+		if (other + NAME_DISTANCE_LARGEST < length ||
+		    length + NAME_DISTANCE_LARGEST < other)
 			continue;
 		distance = name_distance(name, roster->peers[i]->name);
 		if (distance >= best)
@@ -381,10 +382,9 @@ static const sd_bus_vtable manager_vtable[] = {
 				EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Describe", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", json),
 				method_describe, EVERYBODY),
-	SD_BUS_SIGNAL_WITH_ARGS("VerdictChanged",
-				SD_BUS_ARGS("s", peer, "o", object, "s", before, "s", after,
-					    "a{sv}", details),
-				0),
+	SD_BUS_SIGNAL_WITH_ARGS(
+		"VerdictChanged",
+		SD_BUS_ARGS("s", peer, "o", object, "s", before, "s", after, "a{sv}", details), 0),
 	SD_BUS_PROPERTY("Version", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
 	SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SIGNALLED),
 	SD_BUS_PROPERTY("Severity", "s", get_text, 0, SIGNALLED),

@@ -322,14 +322,14 @@ int bus_objects_make(struct bus *bus)
 	entry = bus->peer_vtable;
 	*entry++ = vtable_begin;
 	for (const struct peer_field *field = report_peer_fields; field->name; field++)
-		*entry++ = vtable_property(field->name, field->type, field->signalled,
-					   peer_property);
+		*entry++ =
+			vtable_property(field->name, field->type, field->signalled, peer_property);
 	*entry = vtable_end;
 	entry = bus->link_vtable;
 	*entry++ = vtable_begin;
 	for (const struct link_field *field = report_link_fields; field->name; field++)
-		*entry++ = vtable_property(field->name, field->type, field->signalled,
-					   link_property);
+		*entry++ =
+			vtable_property(field->name, field->type, field->signalled, link_property);
 	*entry = vtable_end;
 	return 0;
 }

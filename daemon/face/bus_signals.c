@@ -32,8 +32,7 @@ static void object_added(struct bus *bus, const char *path)
 static void object_removed(struct bus *bus, const char *path, const char *interface)
 {
 	if (path)
-		sd_bus_emit_interfaces_removed(bus->connection, path,
-					       "org.freedesktop.DBus.Peer",
+		sd_bus_emit_interfaces_removed(bus->connection, path, "org.freedesktop.DBus.Peer",
 					       "org.freedesktop.DBus.Introspectable",
 					       "org.freedesktop.DBus.Properties", interface, NULL);
 }

@@ -83,7 +83,8 @@ static char *change_sentence(const char *sentence, const struct judgement *befor
 
 	if (before->verdict == VERDICT_UNKNOWN)
 		return strdup(sentence);
-	if (before->verdict != after->verdict && before->path_mtu && verdict_is_fault(before->verdict))
+	if (before->verdict != after->verdict && before->path_mtu &&
+	    verdict_is_fault(before->verdict))
 		n = asprintf(&text, "%s; was %s at %u bytes", sentence,
 			     words_verdict(before->verdict), before->path_mtu);
 	else if (before->verdict != after->verdict)
@@ -153,8 +154,8 @@ void journal_finding(struct journal *journal, const struct peer *peer, const str
 	int n;
 
 	if (peer)
-		n = asprintf(&text, "peer %s: %s%s", peer->name, appeared ? "" : "no longer: ",
-			     what ? what : "");
+		n = asprintf(&text, "peer %s: %s%s", peer->name,
+			     appeared ? "" : "no longer: ", what ? what : "");
 	else
 		n = asprintf(&text, "%s%s", appeared ? "" : "no longer: ", what ? what : "");
 	if (n < 0)

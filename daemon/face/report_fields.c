@@ -113,8 +113,8 @@ static int get_interface(const struct peer *peer, const struct path *path, struc
 static int get_source(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
 	path = path_shown(peer, path);
-	return address_set(ret, path->from.family != ADDRESS_NONE ? &path->from
-								  : &path->route.source);
+	return address_set(ret,
+			   path->from.family != ADDRESS_NONE ? &path->from : &path->route.source);
 }
 
 static int get_method(const struct peer *peer, const struct path *path, struct field_value *ret)

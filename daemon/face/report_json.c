@@ -18,10 +18,13 @@ static inline void json_drop(struct json_object **object)
 }
 #define _drop_json_ __attribute__((cleanup(json_drop)))
 
+/* Our keys are literals and come once: json-c need neither copy them nor look them up. */
+#define KEY_OF_OURS (JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_KEY_IS_CONSTANT)
+
 /* Both take `value` over, also when they fail. */
 static int object_add(struct json_object *object, const char *key, struct json_object *value)
 {
-	if (value && json_object_object_add(object, key, value) == 0)
+	if (value && json_object_object_add_ex(object, key, value, KEY_OF_OURS) == 0)
 		return 0;
 	json_object_put(value);
 	return -ENOMEM;

@@ -318,7 +318,8 @@ static bool peer_unmeasured(const struct peer *peer)
 	return peer->path_count == 0;
 }
 
-/* A critical fault outranks what could not be asked, and that a warning: half the answer is none. */
+/* A critical fault outranks what could not be asked, and that a warning: half the answer is none.
+ */
 int report_exit_code(const struct roster *roster)
 {
 	enum severity severity = roster_severity(roster);

@@ -185,8 +185,9 @@ static char *verdict_body(const struct path *path, const struct judgement *judge
 	case VERDICT_BLACK_HOLE:
 		return body_black_hole(path, judgement, beside);
 	case VERDICT_PARTIAL:
-		return sentence("some flows carry %u bytes, others lose all above %u without a word%s",
-				path->facts.expected, mtu, beside);
+		return sentence(
+			"some flows carry %u bytes, others lose all above %u without a word%s",
+			path->facts.expected, mtu, beside);
 	case VERDICT_LOSSY:
 		return sentence("packets of %u bytes get lost far more often than small ones%s",
 				path->facts.expected, beside);

@@ -63,7 +63,8 @@ static inline void sample_init(struct sample *sample)
 					.origin = ORIGIN_GATEWAY,
 					.paths = &sample->paths[1],
 					.path_count = 1};
-	sample->peer[2] = (struct peer){.name = "san-a", .paths = &sample->paths[2], .path_count = 2};
+	sample->peer[2] =
+		(struct peer){.name = "san-a", .paths = &sample->paths[2], .path_count = 2};
 	sample->link[0] = (struct link_state){.link = {.index = 2, .name = "eth0", .mtu = 9000}};
 	sample->link[1] = (struct link_state){
 		.link = {.index = 12, .name = "eth1", .kind = "veth", .mtu = 9000, .up = true}};

@@ -30,8 +30,8 @@ START_TEST(words_of_the_contract)
 	static const char *const directions[] = {"", "unknown", "forward", "return", "both"};
 	static const char *const methods[] = {"auto", "icmp", "tcp", "udp", "responder"};
 	static const char *const findings[FINDING_COUNT] = {
-		"link-below-expected",	"route-mtu-below-link", "route-mtu-above-link",
-		"ipv6-mtu-below-link",	"mtu-above-driver-max", "ptb-wrong",
+		"link-below-expected", "route-mtu-below-link", "route-mtu-above-link",
+		"ipv6-mtu-below-link", "mtu-above-driver-max", "ptb-wrong",
 		"return-smaller"};
 
 	for (unsigned i = 0; i < VERDICT_COUNT; i++)
@@ -126,10 +126,11 @@ START_TEST(misconfigured_says_why)
 
 	sample_init(&sample);
 	sample.paths[2].facts.capacity = 1500;
-	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
-		       "peer san-a (192.0.2.10) by eth0: misconfigured: this host cannot send "
-		       "packets of 9000 bytes: link eth0 has an MTU of 1500 (ping payload 1472, TCP "
-		       "MSS 1460)");
+	ck_assert_text(
+		words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
+		"peer san-a (192.0.2.10) by eth0: misconfigured: this host cannot send "
+		"packets of 9000 bytes: link eth0 has an MTU of 1500 (ping payload 1472, TCP "
+		"MSS 1460)");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
 		      "ip link set dev eth0 mtu 9000");
 }

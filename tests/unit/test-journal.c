@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Records as a real journald stores them, in a mount namespace of our own; and what happens when
+ * journald hangs or is not there.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../daemon/face/journal.h"
+#include "../../daemon/face/messages.h"
+#include "sample.h"
+
+#define JOURNALD "/lib/systemd/systemd-journald"
+#define WAIT_SEC 20
+
+static struct sample sample;
+static struct journal journal;
+static pid_t journald;
+
+static time_t now_sec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Lets 20 ms pass; false when the time is up. */
+static bool wait_more(time_t end)
+{
+	struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+	nanosleep(&pause, NULL);
+	return now_sec() < end;
+}
+
+static void open_journald(void)
+{
+	time_t end = now_sec() + WAIT_SEC;
+
+	ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
+	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	ck_assert_int_eq(mount("tmpfs", "/run", "tmpfs", 0, "mode=755"), 0);
+	ck_assert_int_eq(mkdir("/run/systemd", 0755), 0);
+	journald = fork();
+	ck_assert_int_ge(journald, 0);
+	if (journald == 0) {
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+		execl(JOURNALD, JOURNALD, NULL);
+		_exit(127);
+	}
+	while (access("/run/systemd/journal/socket", F_OK) < 0)
+		ck_assert_msg(wait_more(end), "journald did not start");
+	sample_init(&sample);
+	journal_init(&journal);
+	ck_assert(!journal.to_stderr);
+}
+
+static void close_journald(void)
+{
+	journal_done(&journal);
+	kill(journald, SIGKILL);
+	waitpid(journald, NULL, 0);
+}
+
+/* The last record with this MESSAGE_ID, or with any when it is NULL. */
+static struct json_object *record_read(const char *id)
+{
+	struct json_object *record = NULL;
+	char command[256], line[16384];
+	FILE *in;
+
+	snprintf(command, sizeof(command),
+		 "journalctl -q -D /run/log/journal -o json -n 1 -t mtuwatchd %s%s 2>/dev/null",
+		 id ? "MESSAGE_ID=" : "", id ? id : "");
+	in = popen(command, "re");
+	ck_assert_ptr_nonnull(in);
+	if (fgets(line, sizeof(line), in))
+		record = json_tokener_parse(line);
+	pclose(in);
+	return record;
+}
+
+static struct json_object *record_wait(const char *id)
+{
+	time_t end = now_sec() + WAIT_SEC;
+	struct json_object *record;
+
+	while (!(record = record_read(id)))
+		ck_assert_msg(wait_more(end), "no record with MESSAGE_ID=%s", id);
+	return record;
+}
+
+/* NULL when the record has no such field. */
+static const char *field(struct json_object *record, const char *name)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(record, name, &value) ? json_object_get_string(value)
+							       : NULL;
+}
+
+#define ck_assert_field(record, name, value) ck_assert_pstr_eq(field(record, name), value)
+
+START_TEST(worsened)
+{
+	struct judgement before = {.verdict = VERDICT_CONSISTENT, .path_mtu = 9000};
+	struct path *path = &sample.paths[3];
+	struct json_object *record;
+
+	path->findings.list[0] = sample_finding();
+	path->findings.list[0].id = FINDING_PTB_WRONG;
+	path->findings.count = 1;
+	journal_verdict(&journal, &sample.peer[2], path, &before, &path->announced);
+	record = record_wait(MESSAGE_VERDICT_WORSENED);
+	ck_assert_field(record, "PRIORITY", "3");
+	ck_assert_field(record, "SYSLOG_IDENTIFIER", "mtuwatchd");
+	ck_assert_field(record, "MTUWATCH_PEER", "san-a");
+	ck_assert_field(record, "MTUWATCH_ADDRESS", "192.0.2.10");
+	ck_assert_field(record, "MTUWATCH_LINK", "eth1");
+	ck_assert_field(record, "MTUWATCH_VERDICT", "black-hole");
+	ck_assert_field(record, "MTUWATCH_VERDICT_BEFORE", "consistent");
+	ck_assert_field(record, "MTUWATCH_SEVERITY", "critical");
+	ck_assert_field(record, "MTUWATCH_PATH_MTU", "1500");
+	ck_assert_field(record, "MTUWATCH_EXPECTED_MTU", "9000");
+	ck_assert_field(record, "MTUWATCH_LINK_MTU", "9000");
+	ck_assert_field(record, "MTUWATCH_DIRECTION", "unknown");
+	ck_assert_field(record, "MTUWATCH_CONFIRMED", "no");
+	ck_assert_field(record, "MTUWATCH_METHOD", "icmp");
+	ck_assert_field(record, "MTUWATCH_FINDING", "ptb-wrong");
+	/* what has no value is left out */
+	ck_assert_field(record, "MTUWATCH_ROUTER", NULL);
+	ck_assert_field(record, "MTUWATCH_RETURN_MTU", NULL);
+	ck_assert_field(record, "MTUWATCH_LOCUS", NULL);
+	ck_assert_field(record, "MTUWATCH_CLAMP_MTU", NULL);
+	ck_assert_ptr_nonnull(strstr(field(record, "MESSAGE"), "packets above 1500 bytes"));
+	json_object_put(record);
+}
+END_TEST
+
+START_TEST(recovered)
+{
+	struct judgement before = sample.paths[3].announced;
+	struct json_object *record;
+
+	journal_verdict(&journal, &sample.peer[2], &sample.paths[2], &before,
+			&sample.paths[2].announced);
+	record = record_wait(MESSAGE_VERDICT_RECOVERED);
+	ck_assert_field(record, "PRIORITY", "6");
+	ck_assert_field(record, "MTUWATCH_VERDICT", "consistent");
+	ck_assert_field(record, "MESSAGE",
+			"peer san-a (192.0.2.10) by eth0: consistent: packets of 9000 bytes pass "
+			"(ping payload 8972, TCP MSS 8960); was black-hole at 1500 bytes");
+	json_object_put(record);
+}
+END_TEST
+
+START_TEST(the_other_kinds)
+{
+	struct finding finding = sample_finding();
+	struct link before = sample.link[1].link, now = before;
+	struct json_object *record;
+
+	now.mtu = 1500;
+	journal_reminder(&journal, &sample.peer[2], &sample.paths[3]);
+	journal_link_mtu(&journal, &before, &now);
+	journal_finding(&journal, NULL, NULL, &finding, true, SEVERITY_NOTICE);
+	journal_finding(&journal, &sample.peer[2], &sample.paths[3], &finding, false, SEVERITY_OK);
+	journal_config_rejected(&journal, "a.conf:1: one\nb.conf:2: two\n");
+	journal_started(&journal, &sample.roster);
+
+	record = record_wait(MESSAGE_REMINDER);
+	ck_assert_field(record, "PRIORITY", "3");
+	ck_assert_int_eq(strncmp(field(record, "MESSAGE"), "still: peer san-a", 17), 0);
+	json_object_put(record);
+	record = record_wait(MESSAGE_LINK_MTU_CHANGED);
+	ck_assert_field(record, "MESSAGE", "link eth1: MTU 1500, was 9000");
+	ck_assert_field(record, "MTUWATCH_LINK", "eth1");
+	json_object_put(record);
+	record = record_wait(MESSAGE_FINDING_APPEARED);
+	ck_assert_field(record, "PRIORITY", "5");
+	ck_assert_field(record, "MTUWATCH_FINDING", "link-below-expected");
+	ck_assert_field(record, "MTUWATCH_LINK", "eth1");
+	ck_assert_field(record, "MTUWATCH_PEER", NULL);
+	json_object_put(record);
+	record = record_wait(MESSAGE_FINDING_GONE);
+	ck_assert_field(record, "PRIORITY", "6");
+	ck_assert_field(record, "MTUWATCH_PEER", "san-a");
+	json_object_put(record);
+	record = record_wait(MESSAGE_CONFIG_REJECTED);
+	ck_assert_field(record, "PRIORITY", "3");
+	ck_assert_field(record, "MESSAGE", "configuration rejected: a.conf:1: one\nb.conf:2: two");
+	json_object_put(record);
+	record = record_wait(MESSAGE_STARTED);
+	ck_assert_field(record, "PRIORITY", "6");
+	json_object_put(record);
+}
+END_TEST
+
+/* A journald that is stopped takes nothing: we go on at once, and say later what was lost. */
+START_TEST(hanging_journald_does_not_hang_us)
+{
+	time_t begin = now_sec(), end = begin + WAIT_SEC;
+	struct json_object *record = NULL;
+	const char *text = NULL;
+
+	ck_assert_int_eq(kill(journald, SIGSTOP), 0);
+	for (unsigned i = 0; i < 5000; i++)
+		journal_plain(&journal, LOG_INFO, "filler %u", i);
+	ck_assert_int_lt(now_sec() - begin, 5);
+	ck_assert_uint_gt(journal.lost, 0);
+	ck_assert_int_eq(kill(journald, SIGCONT), 0);
+	while (!text || !strstr(text, "messages were lost while journald took none")) {
+		ck_assert_msg(wait_more(end), "the loss was not told");
+		if (journal.lost)
+			journal_plain(&journal, LOG_INFO, "once more");
+		json_object_put(record);
+		record = record_read(NULL);
+		text = record ? field(record, "MESSAGE") : NULL;
+	}
+	ck_assert_field(record, "PRIORITY", "4");
+	ck_assert_uint_eq(journal.lost, 0);
+	json_object_put(record);
+}
+END_TEST
+
+static int stderr_catch(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC);
+
+	ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+	return fd;
+}
+
+static void assert_caught(int fd, const char *expected)
+{
+	char caught[4096];
+	ssize_t n = pread(fd, caught, sizeof(caught) - 1, 0);
+
+	ck_assert_int_ge(n, 0);
+	caught[n] = '\0';
+	ck_assert_str_eq(caught, expected);
+}
+
+START_TEST(stderr_where_no_journald_is)
+{
+	int fd = stderr_catch();
+	struct journal plain;
+
+	ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
+	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	ck_assert_int_eq(mount("tmpfs", "/run", "tmpfs", 0, "mode=755"), 0);
+	unsetenv("JOURNAL_STREAM");
+	journal_init(&plain);
+	ck_assert(plain.to_stderr);
+	journal_plain(&plain, LOG_WARNING, "one\ntwo");
+	journal_plain(&plain, LOG_DEBUG, "not said");
+	assert_caught(fd, "one\ntwo\n");
+	journal_done(&plain);
+}
+END_TEST
+
+START_TEST(stderr_that_leads_to_the_journal)
+{
+	int fd = stderr_catch();
+	struct stat status;
+	struct journal plain;
+	char stream[64];
+
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)status.st_dev,
+		 (uintmax_t)status.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	journal_init(&plain);
+	journal_choose(&plain, true);
+	journal_plain(&plain, LOG_ERR, "one\ntwo");
+	assert_caught(fd, "<3>one\n<3>two\n");
+	journal_done(&plain);
+}
+END_TEST
+
+/* journalctl -x finds an explanation of everything that can be said. */
+START_TEST(catalog_explains_each)
+{
+	static const char *const ids[] = {
+		MESSAGE_VERDICT_WORSENED, MESSAGE_VERDICT_RECOVERED, MESSAGE_REMINDER,
+		MESSAGE_LINK_MTU_CHANGED, MESSAGE_FINDING_APPEARED,  MESSAGE_FINDING_GONE,
+		MESSAGE_CONFIG_REJECTED,  MESSAGE_STARTED,
+	};
+	char text[32768], heading[48];
+	FILE *in = fopen(SOURCE_FOLDER "/systemd/mtuwatchd.catalog", "re");
+	size_t n, entries = 0;
+
+	ck_assert_ptr_nonnull(in);
+	n = fread(text, 1, sizeof(text) - 1, in);
+	fclose(in);
+	text[n] = '\0';
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		snprintf(heading, sizeof(heading), "\n-- %s\nSubject: ", ids[i]);
+		ck_assert_msg(strstr(text, heading), "no entry for %s", ids[i]);
+	}
+	for (const char *at = text; (at = strstr(at, "\n-- ")); at++)
+		entries++;
+	ck_assert_uint_eq(entries, sizeof(ids) / sizeof(ids[0]));
+	for (int id = 0; id < FINDING_COUNT; id++)
+		ck_assert_ptr_nonnull(strstr(text, words_finding(id)));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("journal");
+	TCase *real = tcase_create("journald"), *none = tcase_create("none");
+	SRunner *runner;
+	int failed;
+
+	if (getuid() != 0 || access(JOURNALD, X_OK) < 0) {
+		puts("1..0 # SKIP needs root and " JOURNALD);
+		return EXIT_SUCCESS;
+	}
+	tcase_add_checked_fixture(real, open_journald, close_journald);
+	tcase_set_timeout(real, 60);
+	tcase_add_test(real, worsened);
+	tcase_add_test(real, recovered);
+	tcase_add_test(real, the_other_kinds);
+	tcase_add_test(real, hanging_journald_does_not_hang_us);
+	tcase_add_test(none, stderr_where_no_journald_is);
+	tcase_add_test(none, stderr_that_leads_to_the_journal);
+	tcase_add_test(none, catalog_explains_each);
+	suite_add_tcase(suite, real);
+	suite_add_tcase(suite, none);
+	runner = srunner_create(suite);
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
