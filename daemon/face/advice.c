@@ -80,36 +80,28 @@ static char *advice_reduced(const struct path *path, const struct judgement *jud
 		      words_address(&judgement->router, router), judgement->path_mtu);
 }
 
-static char *advice_misconfigured(const struct path *path, const struct judgement *judgement)
+/* What to do where this host or its surroundings forbid to measure at all, or the full size. */
+static char *advice_reason(const struct path *path, enum reason reason)
 {
 	char address[ADDRESS_TEXT_SIZE];
 	const char *link = path_link(path);
 
 	words_address(&path->address, address);
-	if (judgement->reason == REASON_LINK_SMALLER)
+	switch (reason) {
+	case REASON_LINK_SMALLER:
 		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
 			      "sets this link up; or set ExpectMTU=%u",
 			      link, path->facts.expected, path->facts.capacity);
-	if (judgement->reason == REASON_ROUTE_SMALLER)
+	case REASON_ROUTE_SMALLER:
 		return advice("\"ip route get %s\" shows the route: take its mtu away or raise it; "
 			      "or set ExpectMTU=%u",
 			      address, path->facts.capacity);
-	if (judgement->reason == REASON_WRONG_LINK)
+	case REASON_WRONG_LINK:
 		return advice("\"ip route get %s\" shows where packets go: mend the route, or "
 			      "Interface= of this peer",
 			      address);
-	if (judgement->reason == REASON_SEND_REFUSED)
-		return strdup(
-			"\"nft list ruleset\": find the output rule that drops large packets");
-	return strdup("");
-}
-
-static char *advice_unreachable(const struct path *path, const struct judgement *judgement)
-{
-	char address[ADDRESS_TEXT_SIZE];
-
-	words_address(&path->address, address);
-	switch (judgement->reason) {
+	case REASON_SEND_REFUSED:
+		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
 	case REASON_NO_ADDRESS:
 		return strdup("check Address= of this peer, and \"getent ahosts\" for that name");
 	case REASON_OWN_ADDRESS:
@@ -120,7 +112,7 @@ static char *advice_unreachable(const struct path *path, const struct judgement 
 	case REASON_LINK_DOWN:
 		return advice("ip link set dev %s up; if it is up, look at the cable and the "
 			      "switch port",
-			      path_link(path));
+			      link);
 	case REASON_NO_ROUTE:
 		return advice("\"ip route get %s\" tells what is missing", address);
 	case REASON_NO_NEIGHBOUR:
@@ -128,12 +120,7 @@ static char *advice_unreachable(const struct path *path, const struct judgement 
 			      address);
 	case REASON_HOST_UNREACHABLE:
 		return advice("\"tracepath %s\" shows how far packets get", address);
-	case REASON_SEND_REFUSED:
-		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
 	case REASON_NONE:
-	case REASON_LINK_SMALLER:
-	case REASON_ROUTE_SMALLER:
-	case REASON_WRONG_LINK:
 	case REASON_SILENT:
 		return advice("\"ping %s\": it is off, or a firewall drops ICMP echo", address);
 	}
@@ -157,9 +144,8 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			"look for bit errors (\"ip -s link\", the switch port's counters) and "
 			"for a policer on the way");
 	case VERDICT_MISCONFIGURED:
-		return advice_misconfigured(path, judgement);
 	case VERDICT_UNREACHABLE:
-		return advice_unreachable(path, judgement);
+		return advice_reason(path, judgement->reason);
 	case VERDICT_UNKNOWN:
 	case VERDICT_CONSISTENT:
 	case VERDICT_UNVERIFIABLE:

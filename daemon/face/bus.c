@@ -25,7 +25,7 @@ static void bus_complain(struct bus *bus, int error, const char *what)
 	if (bus->said == error)
 		return;
 	bus->said = error;
-	journal_plain(bus->journal, LOG_WARNING, "%s: %s; going on without it", what,
+	journal_plain(bus->journal, LOG_WARNING, "%s (%s); going on without it", what,
 		      strerror(-error));
 }
 
@@ -44,11 +44,8 @@ static int bus_on_disconnected(sd_bus_message *message, void *userdata, sd_bus_e
 {
 	struct bus *bus = userdata;
 
-	if (bus->ready)
-		journal_plain(bus->journal, LOG_NOTICE,
-			      "the system bus went away; waiting for it to come back");
-	else
-		bus_complain(bus, -ECONNREFUSED, "the system bus does not take us");
+	bus_complain(bus, bus->ready ? -ECONNRESET : -ECONNREFUSED,
+		     bus->ready ? "the system bus went away" : "the system bus does not take us");
 	bus->ready = false;
 	bus->named = false;
 	bus_retry_later(bus);
@@ -73,6 +70,8 @@ static int bus_on_named(sd_bus_message *reply, void *userdata, sd_bus_error *err
 		return r;
 	/* 1: we are its owner now, 4: we were already */
 	bus->named = result == 1 || result == 4;
+	if (bus->named && bus->said)
+		journal_plain(bus->journal, LOG_NOTICE, "on the system bus as " BUS_NAME " again");
 	if (bus->named)
 		bus->said = 0;
 	else

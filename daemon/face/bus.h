@@ -15,8 +15,8 @@ struct bus_check; /* one caller that waits */
 
 struct bus_handlers {
 	/*
-	 * A fresh round on every path of this peer is wanted (NULL: of all peers). The handler
-	 * calls bus_check_done() once, at any time from within this call on.
+	 * A fresh round on every path of this peer is wanted (NULL: of all peers). The handler calls
+	 * bus_check_done() once, at any time from within this call on.
 	 */
 	void (*check)(struct bus_check *check, struct peer *peer, void *userdata);
 	/* The caller went away or the bus did: forget `check`. */
@@ -36,8 +36,8 @@ void bus_check_done(struct bus_check *check);
 /* Tell whoever listens. All are cheap when nobody can hear; bus NULL: nobody ever can. */
 void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct path *path,
 			 const struct judgement *before);
-void bus_peer_changed(struct bus *bus, const struct peer *peer); /* PropertiesChanged */
-void bus_peer_added(struct bus *bus, const struct peer *peer);	 /* InterfacesAdded */
+void bus_peer_changed(struct bus *bus, const struct peer *peer);  /* PropertiesChanged */
+void bus_peer_added(struct bus *bus, const struct peer *peer);    /* InterfacesAdded */
 void bus_peer_removed(struct bus *bus, const char *name);
 void bus_link_changed(struct bus *bus, const struct link_state *state);
 void bus_link_added(struct bus *bus, const struct link_state *state);

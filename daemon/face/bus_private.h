@@ -37,7 +37,7 @@ struct bus_check {
 	sd_bus_slot *leaving;  /* tells that the caller left the bus */
 	sd_bus_slot *question; /* who the caller is, or polkit's answer */
 	const char *action;
-	bool waiting; /* with handlers.check(), no longer asking whether it may */
+	bool waiting;          /* with handlers.check(), no longer asking whether it may */
 	bus_allowed_t allowed;
 	struct bus_check *previous, *next;
 };
@@ -49,14 +49,14 @@ struct bus {
 	struct bus_handlers handlers;
 	void *userdata;
 
-	sd_bus *connection; /* NULL between two attempts */
-	bool ready;	    /* the name was asked for: somebody can hear us */
-	bool named;	    /* and is ours */
-	int said;	    /* the last complaint about the connection */
+	sd_bus *connection;            /* NULL between two attempts */
+	bool ready;                    /* the name was asked for: somebody can hear us */
+	bool named;                    /* and is ours */
+	int said;                      /* the last complaint about the connection */
 	sd_event_source *retry;
 	sd_event_source *totals_later;
 	struct bus_totals totals;
-	sd_bus_vtable *peer_vtable; /* made from report_peer_fields */
+	sd_bus_vtable *peer_vtable;    /* made from report_peer_fields */
 	sd_bus_vtable *link_vtable;
 	struct bus_check *checks;
 	unsigned waiting, asking;
@@ -75,8 +75,8 @@ char *bus_peer_path(const char *name);
 char *bus_link_path(int index);
 
 /* bus_polkit.c */
-int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action, bus_allowed_t allowed,
-		  sd_bus_error *error);
+int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
+		  bus_allowed_t allowed, sd_bus_error *error);
 struct bus_check *bus_check_free(struct bus_check *check);
 void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
 

@@ -11,9 +11,9 @@
 struct journal {
 	int level;
 	bool to_stderr;
-	bool prefixed; /* stderr leads to the journal too: it wants "<3>" before each line */
-	int fd;	       /* towards journald, negative none */
-	uint64_t lost; /* records that journald had no room for since the last one it took */
+	bool prefixed;   /* stderr leads to the journal too: it wants "<3>" before each line */
+	int fd;          /* towards journald, negative none */
+	uint64_t lost;   /* records that journald had no room for since the last one it took */
 };
 
 void journal_init(struct journal *journal);

@@ -15,10 +15,7 @@ struct record {
 	int priority;
 };
 
-#define RECORD_INIT(_priority)                                                                     \
-	{                                                                                          \
-		.priority = (_priority)                                                            \
-	}
+#define RECORD_INIT(_priority) {.priority = (_priority)}
 
 void record_done(struct record *record);
 #define _done_record_ __attribute__((cleanup(record_done)))

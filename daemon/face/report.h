@@ -9,13 +9,13 @@
 #include "../core/roster.h"
 
 enum field_type {
-	FIELD_STRING,	/* s; value.string, malloc'ed */
-	FIELD_BOOLEAN,	/* b */
-	FIELD_INTEGER,	/* i */
-	FIELD_U32,	/* u */
-	FIELD_U64,	/* t */
+	FIELD_STRING,   /* s; value.string, malloc'ed */
+	FIELD_BOOLEAN,  /* b */
+	FIELD_INTEGER,  /* i */
+	FIELD_U32,      /* u */
+	FIELD_U64,      /* t */
 	FIELD_FINDINGS, /* a(ssss) */
-	FIELD_PATHS,	/* aa{sv} */
+	FIELD_PATHS,    /* aa{sv} */
 };
 
 struct field_value {
@@ -38,7 +38,7 @@ struct peer_field {
 	const char *name;
 	enum field_type type;
 	bool signalled; /* part of PropertiesChanged */
-	bool of_path;	/* also a key in each dictionary of Paths */
+	bool of_path;   /* also a key in each dictionary of Paths */
 	int (*get)(const struct peer *peer, const struct path *path, struct field_value *ret);
 };
 

@@ -70,9 +70,9 @@ static const char *path_link(const struct path *path)
 	return path->wanted_link[0] ? path->wanted_link : "its link";
 }
 
-static char *reason_no_word(const struct path *path)
+static char *reason_no_word(const struct judgement *judgement)
 {
-	if (path->announced.verdict == VERDICT_UNVERIFIABLE || path->facts.discovered)
+	if (judgement->verdict == VERDICT_UNVERIFIABLE)
 		return strdup("it has not answered any probe, large or small");
 	return strdup("no answer to any probe, large or small, and no word why");
 }
@@ -108,7 +108,7 @@ char *words_reason(const struct peer *peer, const struct path *path,
 	case REASON_WRONG_LINK:
 		return reason_wrong_link(path);
 	case REASON_SEND_REFUSED:
-		return strdup("this host's own packet filter refuses to send it");
+		return strdup("this host's own packet filter refuses to send");
 	case REASON_NO_ADDRESS:
 		return strdup("its host name has no address now");
 	case REASON_OWN_ADDRESS:
@@ -125,7 +125,7 @@ char *words_reason(const struct peer *peer, const struct path *path,
 	case REASON_HOST_UNREACHABLE:
 		return reason_router(path);
 	case REASON_SILENT:
-		return reason_no_word(path);
+		return reason_no_word(judgement);
 	}
 	return strdup("");
 }
@@ -159,14 +159,14 @@ static char *body_black_hole(const struct path *path, const struct judgement *ju
 static char *body_misconfigured(const struct path *path, const struct judgement *judgement,
 				const char *reason)
 {
+	uint32_t mtu = judgement->path_mtu ? judgement->path_mtu : path->facts.capacity;
 	char beside[OTHER_SIZES];
-	bool ipv6 = path->address.family == ADDRESS_IPV6;
 
-	if (judgement->reason == REASON_WRONG_LINK)
+	if (judgement->reason == REASON_WRONG_LINK || judgement->reason == REASON_OWN_ADDRESS)
 		return strdup(reason);
 	return sentence("this host cannot send packets of %u bytes%s%s%s", path->facts.expected,
 			reason[0] ? ": " : "", reason,
-			sizes_beside(path->facts.capacity, ipv6, beside));
+			sizes_beside(mtu, path->address.family == ADDRESS_IPV6, beside));
 }
 
 /* What is said after the verdict's word; "" nothing. */

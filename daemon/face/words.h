@@ -7,12 +7,12 @@
 #include "../core/roster.h"
 #include "address_text.h"
 
-const char *words_verdict(enum verdict verdict);    /* "black-hole" */
-const char *words_severity(enum severity severity); /* "", "ok", "notice", "warning", "critical" */
+const char *words_verdict(enum verdict verdict);     /* "black-hole" */
+const char *words_severity(enum severity severity);  /* "", "ok", "notice", "warning", "critical" */
 const char *words_direction(enum direction direction); /* "" for DIRECTION_NONE */
 const char *words_method(enum method method);
 const char *words_origin(enum origin origin);
-const char *words_finding(enum finding_id id); /* "link-below-expected" */
+const char *words_finding(enum finding_id id);       /* "link-below-expected" */
 
 /* "on-link", "local", "after 192.0.2.254", "at 192.0.2.254", "" */
 char *words_locus(const struct judgement *judgement); /* malloc'ed, NULL out of memory */

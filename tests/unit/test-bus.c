@@ -744,6 +744,7 @@ END_TEST
 START_TEST(bus_that_goes_and_comes_again)
 {
 	unsigned counts[2] = {};
+	int caught = stderr_catch();
 
 	for (unsigned i = 0; i < 3; i++) {
 		world.hold = true;
@@ -761,6 +762,8 @@ START_TEST(bus_that_goes_and_comes_again)
 	world.hold = false;
 	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
 	ck_assert_uint_eq(world.check_count, 4);
+	ck_assert(stderr_has(caught, "the system bus went away"));
+	ck_assert(stderr_has(caught, "on the system bus as org.mtuwatch1 again"));
 }
 END_TEST
 

@@ -136,6 +136,22 @@ START_TEST(misconfigured_says_why)
 }
 END_TEST
 
+/* Not a matter of sizes, so none is named. */
+START_TEST(own_address)
+{
+	struct sample sample;
+	struct judgement judgement = {.verdict = VERDICT_MISCONFIGURED,
+				      .reason = REASON_OWN_ADDRESS};
+
+	sample_init(&sample);
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
+		       "peer san-a (192.0.2.10) by eth0: misconfigured: the address is this host's "
+		       "own");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		      "Address=");
+}
+END_TEST
+
 /* No address and no link yet, and still a sentence. */
 START_TEST(unresolved)
 {
@@ -216,6 +232,7 @@ int main(void)
 	tcase_add_test(test, ipv6_counts_its_own_header);
 	tcase_add_test(test, reduced_names_the_router);
 	tcase_add_test(test, misconfigured_says_why);
+	tcase_add_test(test, own_address);
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
 	tcase_add_test(test, every_finding_has_text_and_advice);
