@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../daemon/face/bus.h"
+#include "../../daemon/face/report.h"
 #include "sample.h"
 
 #define HELD_LARGEST 80
@@ -285,4 +286,72 @@ static inline void world_close(struct world *world)
 	snprintf(path, sizeof(path), "%s/bus.conf", world->folder);
 	unlink(path);
 	rmdir(world->folder);
+}
+
+static inline const char *error_name(sd_bus_message *reply)
+{
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+
+	return error ? error->name : "none";
+}
+
+static inline const char *error_text(sd_bus_message *reply)
+{
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+
+	return error ? error->message : "";
+}
+
+/* The value of `key` in a dictionary a{sv} that the message stands before. */
+static inline uint32_t dictionary_u32(sd_bus_message *message, const char *key,
+				      unsigned *ret_entries)
+{
+	uint32_t found = UINT32_MAX;
+	const char *name;
+
+	*ret_entries = 0;
+	ck_assert_int_gt(sd_bus_message_enter_container(message, 'a', "{sv}"), 0);
+	while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+		ck_assert_int_gt(sd_bus_message_read(message, "s", &name), 0);
+		if (strcmp(name, key) == 0)
+			ck_assert_int_gt(sd_bus_message_read(message, "v", "u", &found), 0);
+		else
+			ck_assert_int_gt(sd_bus_message_skip(message, "v"), 0);
+		ck_assert_int_ge(sd_bus_message_exit_container(message), 0);
+		++*ret_entries;
+	}
+	ck_assert_int_ge(sd_bus_message_exit_container(message), 0);
+	return found;
+}
+
+static inline unsigned peer_field_count(bool signalled, bool of_path)
+{
+	unsigned count = 0;
+
+	for (const struct peer_field *field = report_peer_fields; field->name; field++)
+		count += (!signalled || field->signalled) && (!of_path || field->of_path);
+	return count;
+}
+
+static inline sd_bus_message *world_get(struct world *world, const char *path,
+					const char *interface, const char *property)
+{
+	sd_bus_message *call =
+		world_message(world->client, path, "org.freedesktop.DBus.Properties", "Get");
+
+	ck_assert_int_ge(sd_bus_message_append(call, "ss", interface, property), 0);
+	return world_ask(world, world->client, call);
+}
+
+static inline void assert_property_text(struct world *world, const char *path,
+					const char *interface, const char *property,
+					const char *expected)
+{
+	sd_bus_message *reply = world_get(world, path, interface, property);
+	const char *text = NULL;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_int_gt(sd_bus_message_read(reply, "v", "s", &text), 0);
+	ck_assert_str_eq(text, expected);
+	sd_bus_message_unref(reply);
 }

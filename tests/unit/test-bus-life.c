@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the bus tells by itself, its objects, and that it may come and go. */
+#include "bus_world.h"
+
+#include <sys/mman.h>
+
+static struct world world;
+
+static void open_world(void)
+{
+	world_open(&world);
+}
+
+static void close_world(void)
+{
+	world_close(&world);
+}
+
+/* What a listener hears of one signal. */
+struct ear {
+	unsigned heard;
+	sd_bus_message *last;
+};
+
+static int ear_on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error)
+{
+	struct ear *ear = userdata;
+
+	ear->heard++;
+	sd_bus_message_unref(ear->last);
+	ear->last = sd_bus_message_ref(message);
+	return 0;
+}
+
+static int ear_on_installed(sd_bus_message *message, void *userdata, sd_bus_error *error)
+{
+	struct ear *ear = userdata;
+
+	ear->heard = 0;
+	return 0;
+}
+
+static void ear_open(struct ear *ear, const char *interface, const char *member)
+{
+	*ear = (struct ear){.heard = UINT32_MAX};
+	ck_assert_int_ge(sd_bus_match_signal_async(world.client, NULL, "org.mtuwatch1", NULL,
+						   interface, member, ear_on_signal,
+						   ear_on_installed, ear),
+			 0);
+	WORLD_UNTIL(&world, ear->heard == 0);
+}
+
+START_TEST(peer_change_is_signalled)
+{
+	struct ear ear;
+	const char *interface;
+	unsigned entries;
+
+	ear_open(&ear, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+	bus_peer_changed(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	ck_assert_str_eq(sd_bus_message_get_path(ear.last), "/org/mtuwatch1/peer/san_2da");
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "s", &interface), 0);
+	ck_assert_str_eq(interface, "org.mtuwatch1.Peer");
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PathMTU", &entries), 1500);
+	ck_assert_uint_eq(entries, peer_field_count(true, false));
+	/* nothing is only invalidated */
+	ck_assert_int_eq(sd_bus_message_enter_container(ear.last, 'a', "s"), 1);
+	ck_assert_int_eq(sd_bus_message_at_end(ear.last, false), 1);
+	bus_link_changed(world.bus, &world.sample.link[1]);
+	WORLD_UNTIL(&world, ear.heard == 2);
+	ck_assert_str_eq(sd_bus_message_get_path(ear.last), "/org/mtuwatch1/link/_312");
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(verdict_is_signalled)
+{
+	struct ear ear;
+	struct judgement before = {.verdict = VERDICT_CONSISTENT};
+	const char *peer, *object, *was, *is;
+	unsigned entries;
+
+	ear_open(&ear, MANAGER, "VerdictChanged");
+	bus_verdict_changed(world.bus, &world.sample.peer[2], &world.sample.paths[3], &before);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "soss", &peer, &object, &was, &is), 0);
+	ck_assert_str_eq(peer, "san-a");
+	ck_assert_str_eq(object, "/org/mtuwatch1/peer/san_2da");
+	ck_assert_str_eq(was, "consistent");
+	ck_assert_str_eq(is, "black-hole");
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PathMTU", &entries), 1500);
+	ck_assert_uint_eq(entries, peer_field_count(false, true));
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(totals_only_when_they_differ)
+{
+	struct ear ear;
+	const char *interface;
+	unsigned entries;
+
+	ear_open(&ear, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+	bus_totals_changed(world.bus);
+	world_settle(&world);
+	ck_assert_uint_eq(ear.heard, 0);
+	world.sample.paths[3].announced = world.sample.paths[2].announced;
+	for (unsigned i = 0; i < 100; i++)
+		bus_totals_changed(world.bus);
+	WORLD_UNTIL(&world, ear.heard == 1);
+	world_settle(&world);
+	ck_assert_uint_eq(ear.heard, 1);
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "s", &interface), 0);
+	ck_assert_str_eq(interface, MANAGER);
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PeersFaulty", &entries), 0);
+	ck_assert_uint_eq(entries, 3); /* with Verdict and Severity */
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+START_TEST(objects_come_and_go)
+{
+	struct ear added, removed;
+	const char *path, *name, *interface = "";
+	bool found = false;
+
+	ear_open(&added, "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
+	ear_open(&removed, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved");
+	bus_peer_added(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, added.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(added.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
+	world.sample.roster.peer_count = 2;
+	bus_peer_removed(world.bus, "san-a");
+	WORLD_UNTIL(&world, removed.heard == 1);
+	ck_assert_int_gt(sd_bus_message_read(removed.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
+	ck_assert_int_gt(sd_bus_message_enter_container(removed.last, 'a', "s"), 0);
+	while (sd_bus_message_read(removed.last, "s", &name) > 0) {
+		interface = name;
+		found = found || strcmp(interface, "org.mtuwatch1.Peer") == 0;
+	}
+	ck_assert(found);
+	bus_link_added(world.bus, &world.sample.link[1]);
+	WORLD_UNTIL(&world, added.heard == 2);
+	bus_link_removed(world.bus, 12);
+	WORLD_UNTIL(&world, removed.heard == 2);
+	ck_assert_int_gt(sd_bus_message_read(removed.last, "o", &path), 0);
+	ck_assert_str_eq(path, "/org/mtuwatch1/link/_312");
+	sd_bus_message_unref(added.last);
+	sd_bus_message_unref(removed.last);
+}
+END_TEST
+
+static unsigned managed_objects(void)
+{
+	sd_bus_message *reply =
+		world_ask(&world, world.client,
+			  world_message(world.client, "/org/mtuwatch1",
+					"org.freedesktop.DBus.ObjectManager", "GetManagedObjects"));
+	unsigned count = 0;
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "{oa{sa{sv}}}"), 0);
+	while (sd_bus_message_enter_container(reply, 'e', "oa{sa{sv}}") > 0) {
+		const char *path;
+
+		ck_assert_int_gt(sd_bus_message_read(reply, "o", &path), 0);
+		count += strncmp(path, "/org/mtuwatch1/peer/", 20) == 0 ||
+			 strncmp(path, "/org/mtuwatch1/link/", 20) == 0;
+		ck_assert_int_ge(sd_bus_message_skip(reply, "a{sa{sv}}"), 0);
+		ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
+	}
+	sd_bus_message_unref(reply);
+	return count;
+}
+
+START_TEST(managed)
+{
+	ck_assert_uint_eq(managed_objects(), 5);
+}
+END_TEST
+
+#define MANY 10000
+
+/* Every peer as an object, and a single one found among them. */
+START_TEST(ten_thousand_peers)
+{
+	struct peer *peers = calloc(MANY, sizeof(*peers));
+	struct peer **list = calloc(MANY, sizeof(*list));
+	uint64_t begin;
+
+	for (unsigned i = 0; i < MANY; i++) {
+		peers[i] = world.sample.peer[0];
+		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
+		list[i] = &peers[i];
+	}
+	world.sample.roster.peers = list;
+	world.sample.roster.peer_count = MANY;
+	assert_property_text(&world, "/org/mtuwatch1/peer/peer_2d07777", "org.mtuwatch1.Peer",
+			     "Name", "peer-07777");
+	begin = world_now();
+	ck_assert_uint_eq(managed_objects(), MANY + 2);
+	printf("# GetManagedObjects of %u peers took %llu ms\n", MANY,
+	       (unsigned long long)(world_now() - begin) / 1000);
+	begin = world_now();
+	sd_bus_message_unref(world_check(&world, world.client, "peer-04242"));
+	printf("# Check among %u peers took %llu us\n", MANY,
+	       (unsigned long long)(world_now() - begin));
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+END_TEST
+
+/* The interface alone, without white space, so that layout does not matter. */
+static char *interface_text(const char *text, const char *interface)
+{
+	char begin[96], *out, *end;
+	const char *from, *to;
+
+	snprintf(begin, sizeof(begin), "<interface name=\"%s\">", interface);
+	from = strstr(text, begin);
+	ck_assert_msg(from, "no %s", begin);
+	to = strstr(from, "</interface>");
+	ck_assert_ptr_nonnull(to);
+	out = end = calloc(1, (size_t)(to - from) + 1);
+	for (; from < to; from++)
+		if (*from != ' ' && *from != '\n')
+			*end++ = *from;
+	return out;
+}
+
+static char *file_text(const char *interface)
+{
+	char path[512], *text = calloc(1, 65536);
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/conf/%s.xml", SOURCE_FOLDER, interface);
+	in = fopen(path, "re");
+	ck_assert_msg(in, "%s: %s", path, strerror(errno));
+	ck_assert_uint_gt(fread(text, 1, 65535, in), 0);
+	fclose(in);
+	return text;
+}
+
+static void assert_documented(const char *path, const char *interface)
+{
+	sd_bus_message *reply =
+		world_ask(&world, world.client,
+			  world_message(world.client, path, "org.freedesktop.DBus.Introspectable",
+					"Introspect"));
+	char *file = file_text(interface), *documented = interface_text(file, interface), *lives;
+	const char *text;
+
+	ck_assert_int_gt(sd_bus_message_read(reply, "s", &text), 0);
+	lives = interface_text(text, interface);
+	ck_assert_str_eq(lives, documented);
+	free(lives);
+	free(documented);
+	free(file);
+	sd_bus_message_unref(reply);
+}
+
+START_TEST(introspection_is_documented)
+{
+	assert_documented("/org/mtuwatch1", MANAGER);
+	assert_documented("/org/mtuwatch1/peer/san_2da", "org.mtuwatch1.Peer");
+	assert_documented("/org/mtuwatch1/link/_312", "org.mtuwatch1.Link");
+}
+END_TEST
+
+/* stderr into memory, for what the journal says where there is none. */
+static int stderr_catch(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC);
+
+	ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+	return fd;
+}
+
+static bool stderr_has(int fd, const char *text)
+{
+	char caught[8192];
+	ssize_t n = pread(fd, caught, sizeof(caught) - 1, 0);
+
+	caught[n > 0 ? n : 0] = '\0';
+	return strstr(caught, text);
+}
+
+START_TEST(second_daemon_goes_on_without_the_name)
+{
+	int caught = stderr_catch();
+	struct bus *second;
+
+	ck_assert_int_eq(bus_new(&second, world.event, &world.sample.roster, &world.journal,
+				 world_handlers(), &world),
+			 0);
+	WORLD_UNTIL(&world, stderr_has(caught, "another program has the name org.mtuwatch1"));
+	bus_free(second);
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+}
+END_TEST
+
+START_TEST(bus_that_comes_later)
+{
+	world_begin(&world);
+	world_serve(&world);
+	/* signals into the void do no harm */
+	for (unsigned i = 0; i < 10; i++) {
+		ck_assert_int_ge(sd_event_run(world.event, 1000), 0);
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+		bus_totals_changed(world.bus);
+	}
+	world_daemon_start(&world);
+	world.client = world_connect(&world, getuid());
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+	world_close(&world);
+}
+END_TEST
+
+START_TEST(bus_that_goes_and_comes_again)
+{
+	unsigned counts[2] = {};
+	int caught = stderr_catch();
+
+	for (unsigned i = 0; i < 3; i++) {
+		world.hold = true;
+		sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1", "/org/mtuwatch1",
+					 MANAGER, "CheckAll", NULL, counts, NULL);
+		WORLD_UNTIL(&world, world.held_count == 1);
+		world_daemon_stop(&world);
+		world.client = sd_bus_close_unref(world.client);
+		WORLD_UNTIL(&world, world.gone_count == i + 1);
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+		world_daemon_start(&world);
+		world.client = world_connect(&world, getuid());
+		WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	}
+	world.hold = false;
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 4);
+	ck_assert(stderr_has(caught, "the system bus went away"));
+	ck_assert(stderr_has(caught, "on the system bus as org.mtuwatch1 again"));
+}
+END_TEST
+
+static void add_all(TCase *test)
+{
+	tcase_add_test(test, peer_change_is_signalled);
+	tcase_add_test(test, verdict_is_signalled);
+	tcase_add_test(test, totals_only_when_they_differ);
+	tcase_add_test(test, objects_come_and_go);
+	tcase_add_test(test, managed);
+	tcase_add_test(test, ten_thousand_peers);
+	tcase_add_test(test, introspection_is_documented);
+	tcase_add_test(test, second_daemon_goes_on_without_the_name);
+	tcase_add_test(test, bus_that_goes_and_comes_again);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("bus-life");
+	TCase *served = tcase_create("served"), *alone = tcase_create("alone");
+	SRunner *runner;
+	int failed;
+
+	if (getuid() != 0) {
+		puts("1..0 # SKIP must be root: who a caller is decides what it may");
+		return EXIT_SUCCESS;
+	}
+	tcase_add_checked_fixture(served, open_world, close_world);
+	tcase_set_timeout(served, 100);
+	tcase_set_timeout(alone, 100);
+	add_all(served);
+	tcase_add_test(alone, bus_that_comes_later);
+	suite_add_tcase(suite, served);
+	suite_add_tcase(suite, alone);
+	runner = srunner_create(suite);
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
