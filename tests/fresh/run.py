@@ -113,17 +113,16 @@ def case_watch(root):
     process = subprocess.Popen(chrooted(root, CHECKOUT + "/run"), stdin=terminal, stdout=terminal,
                                stderr=terminal, start_new_session=True)
     os.close(terminal)
-    output, shown_at = "", None
+    output = shown = ""
     deadline = time.monotonic() + WATCH_SECONDS
     try:
-        while not (shown_at is not None and len(output) > shown_at):
+        while not (shown and daemon_started(process.pid)):
             expect(process.poll() is None, f"ended by itself, exit {process.returncode}")
             expect(time.monotonic() < deadline, "never showed anything")
-            if shown_at is None and daemon_started(process.pid):
-                shown_at = len(output)
             if select.select([keyboard], [], [], 0.2)[0]:
                 output += os.read(keyboard, 65536).decode(errors="replace")
-        print(f"# {output[shown_at:].strip()[:400]!r}")
+            shown = re.sub(r"^installing .*$", "", output, flags=re.MULTILINE).strip()
+        print(f"# {shown[:400]!r}")
         process.send_signal(signal.SIGINT)
         expect(process.wait(10) == 0, f"Ctrl-C: exit {process.returncode}")
     except (Failure, OSError):

@@ -10,7 +10,8 @@ import traceback
 
 from world import (BASE_CONFIG, BUS, CONFIG, LINK_MTU, MANAGER, UNIT, BusMonitor, Failure, bus_call,
                    bus_error, bus_introspect, bus_name_owned, bus_property, drop_in_clear,
-                   drop_in_set, expect, expect_equal, file_write, journal_explained, journal_mark,
+                   drop_in_set, expect, expect_equal, file_write, journal_about, journal_all,
+                   journal_explained, journal_mark,
                    journal_records, journal_wait, journal_wait_text, network_make, peer_check,
                    peer_names, peer_path, peer_property, refused, run, service_fresh,
                    service_watching, switch_port_set, unit_pid, unit_property, unit_wait, wait_for)
@@ -223,8 +224,8 @@ def case_watchdog():
         os.kill(pid, signal.SIGSTOP)
         wait_for("another main process",
                  lambda: unit_property("ActiveState") == "active" and unit_pid() != pid, 30)
-        said = run("journalctl", "-q", f"--after-cursor={mark}", f"UNIT={UNIT}", "-o", "cat")
-        expect("Watchdog timeout" in said, said)
+        said = [record["MESSAGE"] for record in journal_about(mark)]
+        expect(any("Watchdog timeout" in message for message in said), said)
         wait_for("san consistent", lambda: peer_property("san", "Verdict") == "consistent")
     finally:
         drop_in_clear()
@@ -300,14 +301,15 @@ CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, cas
          case_journald_restarted, case_bus_restarted)
 
 
-def complain(mark):
-    for line in traceback.format_exc().splitlines()[-12:]:
+def complain(mark, failure):
+    places = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(failure.__traceback__)]
+    for line in f"{type(failure).__name__}: {failure}".splitlines():
         print("#", line)
-    said = subprocess.run(["journalctl", "-q", "-n", "25", "-o", "short-precise",
-                           f"--after-cursor={mark}", f"_SYSTEMD_UNIT={UNIT}", "+", f"UNIT={UNIT}"],
-                          stdout=subprocess.PIPE, text=True, check=False)
-    for line in said.stdout.splitlines():
-        print("# |", line)
+    print("# at", " > ".join(places[1:]))
+    about = [record for record in journal_all(mark)
+             if UNIT in (record.get("_SYSTEMD_UNIT"), record.get("UNIT"))]
+    for record in about[-25:]:
+        print("# |", record.get("SYSLOG_IDENTIFIER"), record.get("MESSAGE"))
 
 
 def main():
@@ -318,9 +320,9 @@ def main():
         try:
             case()
         except (Failure, subprocess.SubprocessError, OSError, KeyError, IndexError, TypeError,
-                ValueError, StopIteration):
+                ValueError, StopIteration) as failure:
             print(f"not ok {number} - {case.__doc__}", flush=True)
-            complain(mark)
+            complain(mark, failure)
         else:
             print(f"ok {number} - {case.__doc__}", flush=True)
 
