@@ -107,6 +107,13 @@ def daemon_started(pid):
         return file.read().strip() == "mtuwatchd"
 
 
+def terminal_read(keyboard):
+    try:
+        return os.read(keyboard, 65536).decode(errors="replace")
+    except OSError:  # the other side is closed
+        return ""
+
+
 def case_watch(root):
     """./run installs, builds and watches in the foreground; Ctrl-C ends it cleanly"""
     keyboard, terminal = pty.openpty()
@@ -120,12 +127,12 @@ def case_watch(root):
             expect(process.poll() is None, f"ended by itself, exit {process.returncode}")
             expect(time.monotonic() < deadline, "never showed anything")
             if select.select([keyboard], [], [], 0.2)[0]:
-                output += os.read(keyboard, 65536).decode(errors="replace")
+                output += terminal_read(keyboard)
             shown = re.sub(r"^installing .*$", "", output, flags=re.MULTILINE).strip()
         print(f"# {shown[:400]!r}")
         process.send_signal(signal.SIGINT)
         expect(process.wait(10) == 0, f"Ctrl-C: exit {process.returncode}")
-    except (Failure, OSError):
+    except Failure:
         diagnose(output)
         raise
     finally:
@@ -160,9 +167,12 @@ def inside_namespace():
     scratch = tempfile.mkdtemp(prefix="mtuwatchd-fresh.", dir="/var/tmp")
     root = os.path.join(scratch, "root")
     failed = 0
+    os.mkdir(root)
     try:
-        # A mount of its own, so that one umount takes down what is in it.
-        subprocess.run(["mount", "--bind", scratch, scratch], check=True)
+        # A mount of its own, so that one umount takes down what is in it; and so is the root, since
+        # what makes mount namespaces in there wants / to be one.
+        for path in (scratch, root):
+            subprocess.run(["mount", "--bind", path, path], check=True)
         system_make(root)
         print(f"1..{len(CASES)}", flush=True)
         for number, case in enumerate(CASES, 1):
