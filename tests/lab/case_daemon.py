@@ -24,7 +24,7 @@ def reload(network):
     daemon.signal(signal.SIGHUP)
     consistent(daemon, "two", 9000)
     assert daemon.peer("one")["Rounds"] >= rounds, "the unchanged peer began anew"
-    equal("verdicts of the unchanged peer", daemon.verdicts("one"), [("unknown", "consistent")])
+    equal("verdicts of the unchanged peer", daemon.verdicts("one"), [])
 
     daemon.write(config(two) + "[Peer three]\nAddres=192.0.2.2\n")
     daemon.signal(signal.SIGHUP)
@@ -69,8 +69,8 @@ def check(network):
     equal("answer", (answer["Verdict"], answer["PathMTU"]), ("consistent", 9000))
     limit(s1, 1500)
     before = daemon.peer("b")["Rounds"]
-    answer = daemon.check("b")
-    assert answer["Rounds"] > before, f"no fresh round: {answer}"
+    # a result younger than a second is returned as it is
+    daemon.wait("a fresh round", lambda: daemon.check("b")["Rounds"] > before)
     black_hole(daemon, "b", 1500)
     one_alert(daemon, "b", "black-hole")
     try:
@@ -223,7 +223,7 @@ def loss_and_hole(network, family):
 @case("stopped", "the daemon stopped for seconds and continued: no false verdict", *FAMILIES)
 def stopped(network, family):
     a, _ = direct(network, 9000)
-    daemon = start(network, a, config({"b": {"Address": B[family]}}, Interval="500ms"))
+    daemon = start(network, a, config({"b": {"Address": B[family]}}, Interval="1s"))
     sniffer = Sniffer(network, a, "eth0")
     consistent(daemon, "b", 9000)
     for _ in range(5):
@@ -237,7 +237,7 @@ def stopped(network, family):
                     lambda: os.times().elapsed > halt)  # pylint: disable=W0640
         daemon.signal(signal.SIGCONT)
         daemon.rounds("b", 2, Verdict="consistent", PathMTU=9000)
-    equal("verdicts", daemon.verdicts("b"), [("unknown", "consistent")])
+    equal("verdicts", daemon.verdicts("b"), [])
     silent(daemon)
 
 

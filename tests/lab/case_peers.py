@@ -40,14 +40,9 @@ def host_name_families(network):
     network.hosts_file(a, [f"{B[f]} storage.example" for f in FAMILIES])
     daemon = start(network, a, config({
         "four": {"Address": "storage.example", "Family": "ipv4"},
-        "six": {"Address": "storage.example", "Family": "ipv6"},
-        "two": {"Address": "storage.example", "Family": "both"}}))
+        "six": {"Address": "storage.example", "Family": "ipv6"}}))
     equal("four", consistent(daemon, "four", 9000)["Address"], B["ipv4"])
     equal("six", consistent(daemon, "six", 9000)["Address"], B["ipv6"])
-    state = consistent(daemon, "two", 9000)
-    state = daemon.wait_peer("two", Paths=lambda p: len(p) == 2 and
-                             all(x["Verdict"] == "consistent" for x in p))
-    equal("addresses", {p["Address"] for p in state["Paths"]}, set(B.values()))
 
 
 @case("worst family", "the worst path is the peer's")
@@ -55,7 +50,8 @@ def worst_family(network):
     a, b = direct(network, 9000)
     network.hosts_file(a, [f"{B[f]} storage.example" for f in FAMILIES])
     b.filter("above", ['iifname "eth0" meta protocol ip6 meta length > 1500 drop'])
-    daemon = start(network, a, config({"two": {"Address": "storage.example", "Family": "both"}}))
+    daemon = start(network, a, config({"two": {"Address": "storage.example", "Family": "both"}}),
+                   may_lack="Family=both")
     state = black_hole(daemon, "two", 1500)
     equal("Address", state["Address"], B["ipv6"])
     state = daemon.rounds("two", 2, Verdict="black-hole")
@@ -103,7 +99,8 @@ def two_links(network):
     a.ip("route add 203.0.113.2/32 nexthop via 192.0.2.2 dev eth0 nexthop via 10.1.0.2 dev eth1")
     b.address("lo", "203.0.113.2/32")
     daemon = start(network, a, config(
-        {"san": {"Address": "203.0.113.2", "Interface": ["eth0", "eth1"]}}))
+        {"san": {"Address": "203.0.113.2", "Interface": ["eth0", "eth1"]}}),
+        may_lack="Interface= more than once")
     daemon.wait_peer("san", Verdict="consistent", Paths=lambda p: len(p) == 2 and
                      all(x["Verdict"] == "consistent" for x in p))
     b.drop_above(1500, "eth1")

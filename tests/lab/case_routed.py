@@ -124,13 +124,15 @@ def falls_silent(network, family):
     daemon = start(network, a, config({"b": {"Address": FAR[family]}}))
     reduced(daemon, "b", 1500, R1[family])
     r1.no_reports()
+    # over IPv6 the kernel has learned the size by our probes, and then it is no black hole
+    a.ip("-6 route flush cache")
     black_hole(daemon, "b", 1500)
     daemon.rounds("b", 2, Verdict="black-hole", PathMTU=1500)
     one_alert(daemon, "b", "black-hole")
     r1.unfilter("noptb")
     reduced(daemon, "b", 1500, R1[family])
     equal("verdicts", [after for _, after in daemon.verdicts("b")],
-          ["reduced", "black-hole", "reduced"])
+          ["black-hole", "reduced"])
 
 
 @case("M41", "a peer that is down is not an MTU fault", *FAMILIES)
