@@ -19,8 +19,7 @@ def came_up_small(network, family):
     daemon.rounds("b", 3, Verdict="misconfigured", PathMTU=1500)
     one_alert(daemon, "b", "misconfigured")
     about_link = [r for r in daemon.alerts() if "MTUWATCH_PEER" not in r]
-    equal("alerts about the link", [r.get("MTUWATCH_FINDING") for r in about_link],
-          ["link-below-expected"])
+    equal("alerts about the link", about_link, [])  # one fault, one alarm
     assert "mtu 1500" in a.ip("link show eth0"), "somebody changed the link"
     before = daemon.peer("b")["Rounds"]
     a.mtu("eth0", 9001)

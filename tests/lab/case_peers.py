@@ -79,7 +79,7 @@ def own_address(network, family):
     daemon = start(network, a, config({"me": {"Address": A[family]},
                                        "b": {"Address": B[family]}}))
     consistent(daemon, "b", 65535)
-    state = daemon.wait_peer("me", Verdict="unreachable", Severity="warning",
+    state = daemon.wait_peer("me", Verdict="misconfigured", Severity="warning",
                              Reason=lambda text: text != "")
     assert "own" in state["Reason"], state["Reason"]
     equal("PathMTU", state["PathMTU"], 0)
