@@ -61,20 +61,33 @@ struct route {
 	uint32_t exception_sec; /* seconds until a learned exception expires, 0: there is none */
 };
 
+enum probe_kind {
+	PROBE_ECHO,      /* ICMP echo request: the reply is as large */
+	PROBE_SYN,       /* TCP SYN with data, to an open or closed port: the answer is small */
+	PROBE_UDP,       /* UDP to a closed port: the answer is a small ICMP port unreachable */
+	PROBE_RESPONDER, /* UDP to another mtuwatchd: a small receipt, and an answer as large */
+};
+
 /* One packet to send, DF set, never fragmented. */
 struct probe {
-	uint64_t nonce;        /* random, new every round; carried in the payload */
+	enum probe_kind kind;
+	uint64_t nonce;        /* random, new every round; carried in the payload. Of a SYN only the
+				* last 16 bits count: they and the sequence are its number */
+	uint64_t cookie;       /* PROBE_RESPONDER: what that daemon gave us, 0 none yet */
 	struct address to;
 	struct address from;   /* ADDRESS_NONE: the kernel chooses */
 	int link;              /* 0: the route decides */
 	uint32_t size;
-	uint16_t ident;        /* the flow; the same from round to round */
+	uint16_t ident;        /* the flow, the same from round to round: echo identifier, or source port */
+	uint16_t port;         /* destination port; not PROBE_ECHO */
 	uint16_t sequence;
 	uint8_t ttl;           /* 0: the system's default */
 };
 
 enum answer_kind {
-	ANSWER_ECHO,          /* the peer's reply */
+	ANSWER_ECHO,          /* came back as large as it went: the peer's echo reply or answer */
+	ANSWER_DELIVERED,     /* a small word that the probe arrived: SYN-ACK, RST, port unreachable, receipt */
+	ANSWER_COOKIE,        /* the responder wants this cookie with every probe */
 	ANSWER_TOO_BIG,       /* RFC 792 type 3 code 4, RFC 4443 type 2 */
 	ANSWER_UNREACHABLE,   /* any other destination unreachable */
 	ANSWER_TIME_EXCEEDED,
@@ -83,6 +96,7 @@ enum answer_kind {
 
 struct answer {
 	enum answer_kind kind;
+	enum probe_kind probe; /* what kind of probe it is about */
 	struct address from;   /* who sent it; ADDRESS_NONE for ANSWER_REFUSED */
 	struct address to;     /* the peer that the probe was for */
 	int link;              /* link it came in by */
@@ -92,7 +106,12 @@ struct answer {
 	uint64_t nonce;
 	uint32_t size;         /* the probe's size: of the whole reply, or as quoted by the report */
 	uint32_t mtu;          /* ANSWER_TOO_BIG: the size the router says fits */
-	uint32_t fragment;     /* ANSWER_ECHO: largest fragment that the reply came in, 0 whole */
+	uint32_t fragment;     /* ANSWER_ECHO: largest fragment that the reply came in, 0 whole.
+				* ANSWER_DELIVERED: what a receipt says of the probe's own fragments */
+	uint32_t acknowledged; /* ANSWER_DELIVERED of a SYN: RFC 9293 section 3.5.2: the number of the SYN
+				* plus 1, plus the length of its data where that was taken or refused too.
+				* Sequence, nonce and size are not known from it */
+	uint64_t cookie;       /* ANSWER_COOKIE */
 	int error;             /* ANSWER_UNREACHABLE, ANSWER_REFUSED: negative errno */
 };
 

@@ -34,6 +34,14 @@ int prober_new(struct prober **ret, sd_event *event, const struct prober_handler
 	       void *userdata);
 struct prober *prober_free(struct prober *prober);
 
+/*
+ * Source port `port` is kept for us, so that no program of this host can get it and answers to it
+ * come here: PROBE_SYN, PROBE_UDP and PROBE_RESPONDER need it before the first probe. One file
+ * descriptor each. -EADDRINUSE: somebody has it, try another. Released ports can be kept again.
+ */
+int prober_keep_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
+void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
+
 /* Queues; sends by itself when a batch is full. Anything from 36 bytes (IPv6: 56) to 65535. */
 void prober_send(struct prober *prober, const struct probe *probe);
 
