@@ -44,23 +44,23 @@ static void moment_roll(struct moment *moment)
 	}
 }
 
-/* --- memory of rounds: only as many as run at once --- */
+/* --- memory of checks: only as many as run at once --- */
 
-static struct round *round_take(struct watch *watch)
+static struct check *check_take(struct watch *watch, const struct path *path)
 {
-	if (watch->spare_count > 0)
-		return watch->spare_rounds[--watch->spare_count];
-	return malloc(sizeof(struct round));
+	if (path->flow_count == 1 && watch->spare_count > 0)
+		return watch->spare_checks[--watch->spare_count];
+	return malloc(path_check_size(path));
 }
 
-void watch_round_give_back(struct watch *watch, struct round *round)
+void watch_check_give_back(struct watch *watch, struct check *check)
 {
-	const unsigned most = sizeof(watch->spare_rounds) / sizeof(watch->spare_rounds[0]);
+	const unsigned most = sizeof(watch->spare_checks) / sizeof(watch->spare_checks[0]);
 
-	if (round && watch->spare_count < most)
-		watch->spare_rounds[watch->spare_count++] = round;
+	if (check && check->settings.flow_count == 1 && watch->spare_count < most)
+		watch->spare_checks[watch->spare_count++] = check;
 	else
-		free(round);
+		free(check);
 }
 
 /* --- the queue --- */
@@ -72,7 +72,7 @@ void watch_path_put(struct watch *watch, struct path *path)
 
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec)
 {
-	watch_round_give_back(watch, path_restart(path, now_usec));
+	watch_check_give_back(watch, path_restart(path, now_usec));
 	watch_path_put(watch, path);
 }
 
@@ -180,19 +180,46 @@ void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 
 /* --- effects --- */
 
-static void path_send(struct watch *watch, const struct path *path, const struct burst *burst)
+/* The source port is kept for us before the first probe leaves by it. */
+static void flow_keep_port(struct watch *watch, struct flow *flow, enum probe_kind kind)
 {
+	uint8_t bit = (uint8_t)(1U << kind);
+
+	for (unsigned tries = 0; kind != PROBE_ECHO && !(flow->kept_ports & bit) && tries < 16; tries++) {
+		int r = prober_keep_port(watch->prober, kind, flow->path->address.family, flow->ident);
+
+		if (r >= 0) {
+			flow->kept_ports |= bit;
+		} else if (r == -EADDRINUSE) {
+			watch_flow_release(watch, flow);
+			watch_flow_choose_ident(watch, flow);
+		} else {
+			break;
+		}
+	}
+}
+
+static void path_send(struct watch *watch, struct path *path, const struct burst *burst)
+{
+	struct flow *flow = &path->flows[burst->flow];
 	struct probe probe = {
-		.nonce = path->round ? path->round->settings.nonce : 0,
+		.kind = burst->kind,
+		.nonce = burst->nonce,
+		.cookie = flow->cookie,
 		.to = path->address,
-		.from = path->from,
-		.link = watched_of(path)->bound_link,
-		.ident = path->ident,
+		.from = path->from.family != ADDRESS_NONE ? path->from : path->route.source,
+		.link = path->bound_link,
+		.port = path_port(path, burst->kind),
 	};
 
+	flow_keep_port(watch, flow, burst->kind);
+	probe.ident = flow->ident;
+	if (burst->kind == PROBE_ECHO)
+		probe.from = path->from;
 	for (unsigned i = 0; i < burst->count; i++) {
 		watch->burst_bytes += burst->sizes[i];
 		probe.size = burst->sizes[i];
+		probe.ttl = burst->ttls[i];
 		probe.sequence = burst->first_sequence + i;
 		prober_send(watch->prober, &probe);
 	}
@@ -245,33 +272,61 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	watch->changed |= todo->announced || todo->details || todo->findings_changed;
 }
 
+/*
+ * What other paths by the same link say: one that fails at the same size bears the fault out; one
+ * that passes through this peer refutes it, since the peer only keeps large pings from itself.
+ */
+static void path_compare(struct watch *watch, struct path *path)
+{
+	const struct evidence *mine = path->check ? &path->check->result.main : NULL;
+
+	path->facts.borne_out = false;
+	path->facts.refuted = false;
+	if (!mine || mine->outcome != OUTCOME_LESS)
+		return;
+	WATCH_PATHS(watch, other) {
+		struct address gateway = other->route.gateway;
+
+		if (other == path || other->route.link != path->route.link ||
+		    address_equal(&other->address, &path->address))
+			continue;
+		gateway.zone = path->address.zone;
+		path->facts.borne_out |= other->evidence.outcome == OUTCOME_LESS &&
+					 other->evidence.passes == mine->passes &&
+					 other->evidence.full == mine->full;
+		path->facts.refuted |= other->announced.verdict == VERDICT_CONSISTENT &&
+				       other->announced.path_mtu >= mine->full &&
+				       address_equal(&gateway, &path->address);
+	}
+}
+
 /* The round is over. False when it turned out to be worth nothing. */
 static bool path_close(struct watch *watch, struct path *path, const struct moment *moment,
 		       struct todo *todo)
 {
-	bool good = path->round && path->round->evidence.outcome == OUTCOME_FULL;
+	bool good = path->check && !check_was_silent(path->check);
 	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
 
 	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}
-	watch_round_give_back(watch, path_judge(path, &watch->pace, moment, todo));
+	path_compare(watch, path);
+	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
 	path_lint(path, links_by_index(watch->links, path->route.link), todo);
 	return true;
 }
 
 static void paths_overflow(struct watch *watch)
 {
-	for (unsigned i = 0; i < watch->roster.peer_count; i++)
-		path_on_overflow(&watch->roster.peers[i]->paths[0]);
+	WATCH_PATHS(watch, path)
+		path_on_overflow(path);
 }
 
 /* Asks again later where the kernel lost packets: the silence may be of its making. */
 static bool path_lost_by_kernel(struct watch *watch, const struct path *path)
 {
-	if (!path->round || path->round->evidence.outcome == OUTCOME_FULL ||
-	    !prober_check_overflow(watch->prober))
+	if (!path->check || !check_was_silent(path->check) || !prober_check_overflow(watch->prober))
 		return false;
 	paths_overflow(watch);
 	return true;
@@ -280,7 +335,6 @@ static bool path_lost_by_kernel(struct watch *watch, const struct path *path)
 static void path_do(struct watch *watch, struct path *path, const struct moment *moment,
 		    struct todo *todo)
 {
-	path_send(watch, path, &todo->burst);
 	if (todo->judge && path_lost_by_kernel(watch, path))
 		watch_path_restart(watch, path, moment->now_usec);
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
@@ -299,20 +353,24 @@ static void path_run(struct watch *watch, struct path *path, struct moment *mome
 	struct todo todo = { 0 };
 
 	if (path_is_due(path, moment->now_usec)) {
-		struct round *round;
+		struct check *check;
 
 		if (path->announced.verdict != VERDICT_CONSISTENT)
 			watch_look(watch, path, moment->now_usec);
-		round = path->facts.trouble ? NULL : round_take(watch);
-		if (round) {
+		check = path->facts.trouble ? NULL : check_take(watch, path);
+		if (check) {
 			moment_roll(moment);
-			path_begin(path, round, moment);
+			path_begin(path, check, moment);
 		} else {
 			todo.judge = true;
 		}
 	}
-	if (!todo.judge)
+	while (!todo.judge) {
 		path_on_time(path, &watch->pace, moment->now_usec, &todo);
+		if (todo.burst.count == 0)
+			break;
+		path_send(watch, path, &todo.burst);
+	}
 	path_do(watch, path, moment, &todo);
 }
 
@@ -356,13 +414,13 @@ static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
 static void on_answer(const struct answer *answer, uint64_t now_usec, void *userdata)
 {
 	struct watch *watch = userdata;
-	struct path *path = watch->by_ident[answer->ident];
+	struct flow *flow = watch->by_ident[answer->ident];
 
-	for (; path; path = watched_of(path)->next_same_ident) {
-		if (!path_on_answer(path, answer, now_usec))
+	for (; flow; flow = flow->next_same_ident) {
+		if (!path_on_answer(flow->path, flow, answer, now_usec))
 			continue;
-		path->wake_usec = 0;
-		watch_path_put(watch, path);
+		flow->path->wake_usec = 0;
+		watch_path_put(watch, flow->path);
 	}
 }
 
@@ -564,7 +622,7 @@ struct watch *watch_free(struct watch *watch)
 		free(request);
 	}
 	while (watch->spare_count > 0)
-		free(watch->spare_rounds[--watch->spare_count]);
+		free(watch->spare_checks[--watch->spare_count]);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
 		free(watch->roster.links[i]);
 	free(watch->roster.links);

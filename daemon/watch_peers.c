@@ -44,55 +44,54 @@ static struct watched_peer *watched_peer_of(struct peer *peer)
 
 /* --- one peer --- */
 
-static uint16_t ident_choose(const struct watch *watch)
+/* Source ports below are other people's. */
+#define IDENT_LEAST 16384U
+
+void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
 {
-	uint16_t ident = 0;
+	uint16_t ident = IDENT_LEAST;
 
 	for (unsigned tries = 0; tries < 64; tries++) {
-		if (getrandom(&ident, sizeof(ident), 0) == sizeof(ident) && !watch->by_ident[ident])
+		if (getrandom(&ident, sizeof(ident), 0) != sizeof(ident) || ident < IDENT_LEAST)
+			ident |= 0x8000;
+		if (!watch->by_ident[ident])
 			break;
 	}
-	return ident;
+	flow->ident = ident;
+	flow->next_same_ident = watch->by_ident[ident];
+	watch->by_ident[ident] = flow;
 }
 
-static void ident_register(struct watch *watch, struct watched_peer *peer)
+void watch_flow_release(struct watch *watch, struct flow *flow)
 {
-	uint16_t ident = ident_choose(watch);
+	struct flow **next = &watch->by_ident[flow->ident];
 
-	peer->path.ident = ident;
-	peer->next_same_ident = watch->by_ident[ident];
-	watch->by_ident[ident] = &peer->path;
-}
-
-static void ident_forget(struct watch *watch, struct watched_peer *peer)
-{
-	struct path **next = &watch->by_ident[peer->path.ident];
-
-	while (*next && *next != &peer->path)
-		next = &watched_of(*next)->next_same_ident;
+	for (unsigned kind = PROBE_ECHO; kind <= PROBE_RESPONDER; kind++)
+		if (flow->kept_ports & (1U << kind))
+			prober_release_port(watch->prober, (enum probe_kind)kind,
+					    flow->path->address.family, flow->ident);
+	flow->kept_ports = 0;
+	while (*next && *next != flow)
+		next = &(*next)->next_same_ident;
 	if (*next)
-		*next = peer->next_same_ident;
+		*next = flow->next_same_ident;
 }
 
-static struct watched_peer *watched_peer_new(struct watch *watch, const char *name,
-					     enum origin origin)
+static int path_init(struct watched_peer *peer, struct path *path, unsigned flow_count)
 {
-	struct watched_peer *peer = calloc(1, sizeof(*peer));
-
-	if (!peer)
-		return NULL;
-	snprintf(peer->peer.name, sizeof(peer->peer.name), "%s", name);
-	peer->watch = watch;
-	peer->peer.origin = origin;
-	peer->peer.settings = watch->config->defaults;
-	peer->peer.paths = &peer->path;
-	peer->peer.path_count = 1;
-	peer->path.settings = &peer->peer.settings;
-	peer->path.owner = peer;
-	peer->path.discovered = origin == ORIGIN_GATEWAY;
-	peer->path.queue_place = QUEUE_NOWHERE;
-	ident_register(watch, peer);
-	return peer;
+	path->flows = calloc(flow_count, sizeof(struct flow));
+	if (!path->flows)
+		return -ENOMEM;
+	path->flow_count = flow_count;
+	path->settings = &peer->peer.settings;
+	path->owner = peer;
+	path->discovered = peer->peer.origin == ORIGIN_GATEWAY;
+	path->queue_place = QUEUE_NOWHERE;
+	for (unsigned i = 0; i < flow_count; i++) {
+		path->flows[i].path = path;
+		watch_flow_choose_ident(peer->watch, &path->flows[i]);
+	}
+	return 0;
 }
 
 static struct watched_peer *watched_peer_free(struct watched_peer *peer)
@@ -101,43 +100,110 @@ static struct watched_peer *watched_peer_free(struct watched_peer *peer)
 
 	watch_requests_forget(watch, NULL, &peer->peer);
 	names_cancel(watch->names, peer->query);
-	queue_remove(&watch->queue, &peer->path);
-	ident_forget(watch, peer);
-	watch_round_give_back(watch, peer->path.round);
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		queue_remove(&watch->queue, path);
+		for (unsigned j = 0; j < path->flow_count; j++)
+			watch_flow_release(watch, &path->flows[j]);
+		watch_check_give_back(watch, path->check);
+		free(path->flows);
+	}
+	free(peer->peer.paths);
 	free(peer->host);
 	free(peer);
 	return NULL;
 }
 
+/* What a peer is made of. */
+struct make {
+	const char *name;
+	enum origin origin;
+	unsigned path_count;
+	unsigned flow_count;
+};
+
+static struct watched_peer *watched_peer_new(struct watch *watch, const struct make *make)
+{
+	struct watched_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	snprintf(peer->peer.name, sizeof(peer->peer.name), "%s", make->name);
+	peer->watch = watch;
+	peer->peer.origin = make->origin;
+	peer->peer.settings = watch->config->defaults;
+	peer->peer.paths = calloc(make->path_count, sizeof(struct path));
+	if (!peer->peer.paths)
+		return watched_peer_free(peer);
+	for (unsigned i = 0; i < make->path_count; i++) {
+		peer->peer.path_count = i + 1;
+		peer->peer.paths[i].queue_place = QUEUE_NOWHERE;
+		if (path_init(peer, &peer->peer.paths[i], make->flow_count) < 0)
+			return watched_peer_free(peer);
+	}
+	return peer;
+}
+
 /* --- names --- */
 
-static bool addresses_hold(const struct address *list, unsigned count, const struct address *address)
+static bool address_suits(const struct path *path, const struct address *address)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (address_equal(&list[i], address))
-			return true;
-	return false;
+	return path->family == ADDRESS_NONE || path->family == address->family;
+}
+
+/* The address the path has when it is still among them, else the first that suits; NULL none. */
+static const struct address *address_choose(const struct path *path, const struct address *list,
+					    unsigned count)
+{
+	const struct address *first = NULL;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!address_suits(path, &list[i]))
+			continue;
+		if (address_equal(&list[i], &path->address))
+			return &list[i];
+		if (!first)
+			first = &list[i];
+	}
+	return first;
+}
+
+/* `address` NULL: the name gave none, this time. */
+static void path_resolved(struct watch *watch, struct path *path, const struct address *address,
+			  uint64_t now_usec)
+{
+	bool moved = address && !address_equal(address, &path->address);
+	bool first = path->ended_usec == 0 && !path->check;
+
+	if (!moved && !first)
+		return;
+	if (moved) {
+		for (unsigned i = 0; i < path->flow_count; i++)
+			path->flows[i].cookie = 0;
+		path->address = *address;
+	}
+	watch_look(watch, path, now_usec);
+	watch_path_restart(watch, path, now_usec);
+	if (moved)
+		bus_peer_changed(watch->bus, &watched_of(path)->peer);
 }
 
 static void on_resolved(int error, const struct address *addresses, unsigned count, void *userdata)
 {
 	struct watched_peer *peer = userdata;
-	struct watch *watch = peer->watch;
-	struct path *path = &peer->path;
 	struct moment moment;
 
 	peer->query = NULL;
 	watch_moment(&moment);
-	if (error == 0 && count > 0 && !addresses_hold(addresses, count, &path->address)) {
-		path->address = addresses[0];
-		watch_look(watch, path, moment.now_usec);
-		watch_path_restart(watch, path, moment.now_usec);
-		bus_peer_changed(watch->bus, &peer->peer);
-	} else if (path->ended_usec == 0 && !path->round) {
-		watch_look(watch, path, moment.now_usec);
-		watch_path_restart(watch, path, moment.now_usec);
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		path_resolved(peer->watch, path,
+			      error == 0 ? address_choose(path, addresses, count) : NULL,
+			      moment.now_usec);
 	}
-	watch_arm(watch);
+	watch_arm(peer->watch);
 }
 
 void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
@@ -154,49 +220,77 @@ void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
 
 /* --- out of the configuration --- */
 
-static void peer_configure(struct watched_peer *peer, const struct config_peer *config)
+/* Each Interface= and each family is a path. */
+static unsigned config_path_count(const struct config_peer *config)
 {
-	const char *link = config->interface_count ? config->interfaces[0] : config->zone_link;
+	unsigned links = config->interface_count ? config->interface_count : 1;
 
-	peer->peer.settings = config->settings;
-	peer->family = config->family;
-	peer->path.from = config->source;
-	snprintf(peer->zone_link, sizeof(peer->zone_link), "%s",
-		 config->zone_link[0] ? config->zone_link : link);
+	return config->family_both ? 2 * links : links;
+}
+
+static void path_configure(struct path *path, const struct config_peer *config, unsigned number)
+{
+	unsigned links = config->interface_count ? config->interface_count : 1;
+	const char *link = config->zone_link;
+
+	if (config->interface_count)
+		link = config->interfaces[number % links];
+	path->from = config->source;
+	path->port = config->port;
+	path->address = config->address;
+	path->family = (uint8_t)config->family;
+	if (config->family_both)
+		path->family = number < links ? ADDRESS_IPV4 : ADDRESS_IPV6;
 	if (!isdigit((unsigned char)link[0]))
-		snprintf(peer->path.wanted_link, sizeof(peer->path.wanted_link), "%s", link);
+		snprintf(path->wanted_link, sizeof(path->wanted_link), "%s", link);
 }
 
 static struct watched_peer *peer_from_config(struct watch *watch, const struct config_peer *config)
 {
-	struct watched_peer *peer = watched_peer_new(watch, config->name, ORIGIN_CONFIG);
+	const struct make make = { config->name, ORIGIN_CONFIG, config_path_count(config),
+				   config->flows };
+	struct watched_peer *peer = watched_peer_new(watch, &make);
 
 	if (!peer)
 		return NULL;
-	peer_configure(peer, config);
-	peer->path.address = config->address;
+	peer->peer.settings = config->settings;
+	peer->family = config->family;
+	snprintf(peer->zone_link, sizeof(peer->zone_link), "%s", config->zone_link);
+	for (unsigned i = 0; i < make.path_count; i++)
+		path_configure(&peer->peer.paths[i], config, i);
 	if (config->host && !(peer->host = strdup(config->host)))
 		return watched_peer_free(peer);
 	return peer;
 }
 
+static bool path_is_same(const struct path *path, const struct config_peer *config, unsigned number)
+{
+	struct address address = path->address;
+	struct path other = { 0 };
+
+	path_configure(&other, config, number);
+	address.zone = config->address.zone;
+	return (config->host || address_equal(&address, &config->address)) &&
+	       path->family == other.family && path->port == other.port &&
+	       path->flow_count == config->flows &&
+	       strcmp(path->wanted_link, other.wanted_link) == 0 &&
+	       address_equal(&path->from, &other.from);
+}
+
 /* The same packets to the same place: what was learned about it stays true. */
 static bool peer_is_same(const struct watched_peer *peer, const struct config_peer *config)
 {
-	struct watched_peer other = { 0 };
-	struct address address = peer->path.address;
-
-	peer_configure(&other, config);
-	address.zone = config->address.zone;
-	if ((peer->host != NULL) != (config->host != NULL))
+	if (peer->peer.origin != ORIGIN_CONFIG || (peer->host != NULL) != (config->host != NULL) ||
+	    peer->peer.path_count != config_path_count(config) ||
+	    peer->peer.settings.method != config->settings.method ||
+	    strcmp(peer->zone_link, config->zone_link) != 0)
 		return false;
-	if (peer->host ? strcmp(peer->host, config->host) != 0 :
-			 !address_equal(&address, &config->address))
+	if (peer->host && strcmp(peer->host, config->host) != 0)
 		return false;
-	return peer->peer.origin == ORIGIN_CONFIG && peer->family == other.family &&
-	       strcmp(peer->zone_link, other.zone_link) == 0 &&
-	       strcmp(peer->path.wanted_link, other.path.wanted_link) == 0 &&
-	       address_equal(&peer->path.from, &other.path.from);
+	for (unsigned i = 0; i < peer->peer.path_count; i++)
+		if (!path_is_same(&peer->peer.paths[i], config, i))
+			return false;
+	return true;
 }
 
 static int crowd_add_configured(struct watch *watch, struct crowd *crowd)
@@ -223,7 +317,8 @@ static int crowd_add_configured(struct watch *watch, struct crowd *crowd)
 static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 {
 	for (const char **text = watch->options.addresses; *text; text++) {
-		struct watched_peer *peer = watched_peer_new(watch, *text, ORIGIN_REQUEST);
+		const struct make make = { *text, ORIGIN_REQUEST, 1, 1 };
+		struct watched_peer *peer = watched_peer_new(watch, &make);
 		int r;
 
 		if (!peer)
@@ -231,7 +326,7 @@ static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 		r = crowd_add(crowd, peer);
 		if (r < 0)
 			return r;
-		if (words_parse_address(*text, &peer->path.address, peer->zone_link) >= 0)
+		if (words_parse_address(*text, &peer->peer.paths[0].address, peer->zone_link) >= 0)
 			continue;
 		peer->host = strdup(*text);
 		if (!peer->host)
@@ -245,11 +340,15 @@ static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 static bool address_is_configured(const struct crowd *crowd, const struct address *address)
 {
 	for (unsigned i = 0; i < crowd->count; i++) {
-		struct address other = crowd->list[i]->paths[0].address;
+		const struct peer *peer = crowd->list[i];
 
-		other.zone = address->zone;
-		if (crowd->list[i]->origin != ORIGIN_GATEWAY && address_equal(&other, address))
-			return true;
+		for (unsigned j = 0; j < peer->path_count && peer->origin != ORIGIN_GATEWAY; j++) {
+			struct address other = peer->paths[j].address;
+
+			other.zone = address->zone;
+			if (address_equal(&other, address))
+				return true;
+		}
 	}
 	return false;
 }
@@ -281,6 +380,7 @@ static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const str
 {
 	const struct link *link = links_by_index(watch->links, gateway->link);
 	char name[PEER_NAME_LONGEST + 1];
+	struct make make = { name, ORIGIN_GATEWAY, 1, 1 };
 	struct watched_peer *peer;
 	struct peer *known;
 
@@ -296,11 +396,11 @@ static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const str
 	}
 	if (known)
 		return 0;
-	peer = watched_peer_new(watch, name, ORIGIN_GATEWAY);
+	peer = watched_peer_new(watch, &make);
 	if (!peer)
 		return -ENOMEM;
-	peer->path.address = gateway->address;
-	memcpy(peer->path.wanted_link, link->name, sizeof(link->name));
+	peer->peer.paths[0].address = gateway->address;
+	memcpy(peer->peer.paths[0].wanted_link, link->name, sizeof(link->name));
 	memcpy(peer->zone_link, link->name, sizeof(link->name));
 	return crowd_add(crowd, peer);
 }
@@ -339,16 +439,25 @@ static void peer_retire(struct watch *watch, struct watched_peer *peer)
 
 static void peer_welcome(struct watch *watch, struct watched_peer *peer, uint64_t now_usec)
 {
-	peer->path.due_usec = now_usec;
-	if (peer->host) {
-		/* until the name is looked up there is nothing to ask */
-		peer->path.due_usec = USEC_NEVER;
-		watch_peer_resolve(watch, peer);
-	} else {
-		watch_look(watch, &peer->path, now_usec);
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		/* until a name is looked up there is nothing to ask */
+		path->due_usec = peer->host ? USEC_NEVER : now_usec;
+		path->wake_usec = path->due_usec;
+		if (!peer->host)
+			watch_look(watch, path, now_usec);
 	}
-	peer->path.wake_usec = peer->path.due_usec;
+	watch_peer_resolve(watch, peer);
 	bus_peer_added(watch->bus, &peer->peer);
+}
+
+/* Reloaded: what is expected of it may have changed. */
+static void peer_review(struct watch *watch, struct watched_peer *peer, uint64_t now_usec)
+{
+	for (unsigned i = 0; i < peer->peer.path_count; i++)
+		if (watch_look(watch, &peer->peer.paths[i], now_usec))
+			watch_path_restart(watch, &peer->peer.paths[i], now_usec);
 }
 
 static int queue_make_room(struct watch *watch, unsigned room)
@@ -381,12 +490,13 @@ static void peers_replace(struct watch *watch, struct crowd *crowd)
 	for (unsigned i = 0; i < crowd->count; i++) {
 		struct watched_peer *peer = watched_peer_of(crowd->list[i]);
 
-		if (peer->path.queue_place == QUEUE_NOWHERE)
+		if (peer->kept)
+			peer_review(watch, peer, moment.now_usec);
+		else
 			peer_welcome(watch, peer, moment.now_usec);
-		else if (watch_look(watch, &peer->path, moment.now_usec))
-			watch_path_restart(watch, &peer->path, moment.now_usec);
 		peer->kept = false;
-		watch_path_put(watch, &peer->path);
+		for (unsigned j = 0; j < peer->peer.path_count; j++)
+			watch_path_put(watch, &peer->peer.paths[j]);
 	}
 	watch->changed = true;
 }
@@ -407,6 +517,7 @@ static void crowd_drop(struct watch *watch, struct crowd *crowd)
 
 static int crowd_gather(struct watch *watch, struct crowd *crowd)
 {
+	unsigned paths = 0;
 	int r;
 
 	if (watch->options.addresses)
@@ -415,8 +526,12 @@ static int crowd_gather(struct watch *watch, struct crowd *crowd)
 		r = crowd_add_configured(watch, crowd);
 	if (r >= 0)
 		r = crowd_add_gateways(watch, crowd);
+	for (unsigned i = 0; i < crowd->count; i++)
+		paths += crowd->list[i]->path_count;
+	for (unsigned i = 0; i < watch->roster.peer_count; i++)
+		paths += watch->roster.peers[i]->path_count;
 	if (r >= 0)
-		r = queue_make_room(watch, crowd->count + watch->roster.peer_count);
+		r = queue_make_room(watch, paths);
 	if (r < 0)
 		crowd_drop(watch, crowd);
 	return r;
@@ -472,17 +587,18 @@ void watch_peers_free(struct watch *watch)
 
 void watch_peers_spread(struct watch *watch)
 {
-	unsigned count = watch->roster.peer_count;
+	unsigned count = 0, position = 0;
 	uint64_t load = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct path *path = &watch->roster.peers[i]->paths[0];
+	WATCH_PATHS(watch, path)
+		count++;
+	WATCH_PATHS(watch, path) {
 		uint64_t interval = path->settings->interval_usec;
 		uint64_t bytes = path->facts.expected < path->facts.capacity ? path->facts.expected :
 									       path->facts.capacity;
 
-		path->phase_usec = pace_phase(interval, i, count);
-		load += (bytes + CONTROL_IPV6) * 8 * USEC_PER_SEC / interval;
+		path->phase_usec = pace_phase(interval, position++, count);
+		load += (bytes + CONTROL_IPV6) * path->flow_count * 8 * USEC_PER_SEC / interval;
 	}
 	if (!pace_load(&watch->pace, load) || watch->pace.stretch == 1000)
 		return;

@@ -87,9 +87,7 @@ struct watched_link *watch_link(const struct watch *watch, int index)
 /* A peer on this link expects the same and will raise the alarm: one fault, one alarm. */
 static bool link_alarm_is_raised(const struct watch *watch, const struct link *link)
 {
-	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
-		const struct path *path = &watch->roster.peers[i]->paths[0];
-
+	WATCH_PATHS(watch, path) {
 		if (strcmp(path->link_name, link->name) == 0 && path->facts.expected > link->mtu)
 			return true;
 	}
@@ -237,17 +235,15 @@ void watch_links_expect(struct watch *watch)
 
 /* A route that is asked for out of the wanted link has to be a real one: otherwise the kernel
  * would look for the peer on that link itself, where no other packet goes. */
-static void look_wanted(struct watch *watch, const struct path *path, const struct link *wanted,
+static void look_wanted(struct watch *watch, struct path *path, const struct link *wanted,
 			struct route *route, bool *ret_wrong)
 {
-	struct watched_peer *peer = watched_of(path);
-
-	peer->bound_link = 0;
+	path->bound_link = 0;
 	if (!wanted || route->local || route->link == wanted->index)
 		return;
 	if (routes_lead(watch->routes, &path->address, &path->from, wanted->index) &&
 	    routes_ask(watch->routes, &path->address, &path->from, wanted->index, route) >= 0)
-		peer->bound_link = wanted->index;
+		path->bound_link = wanted->index;
 	else
 		*ret_wrong = route->error == 0;
 }
@@ -311,15 +307,11 @@ static bool path_is_concerned(const struct watch *watch, const struct path *path
 
 static void paths_settle(struct watch *watch, bool links_changed, uint64_t now_usec)
 {
-	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
-		struct path *path = &watch->roster.peers[i]->paths[0];
-
-		if (!path_is_concerned(watch, path, links_changed))
+	WATCH_PATHS(watch, path) {
+		if (!path_is_concerned(watch, path, links_changed) || !watch_look(watch, path, now_usec))
 			continue;
-		if (watch_look(watch, path, now_usec)) {
-			watch_path_restart(watch, path, now_usec);
-			bus_peer_changed(watch->bus, watch->roster.peers[i]);
-		}
+		watch_path_restart(watch, path, now_usec);
+		bus_peer_changed(watch->bus, &watched_of(path)->peer);
 	}
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
 		struct watched_link *link = (void *)watch->roster.links[i];

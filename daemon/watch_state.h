@@ -18,14 +18,11 @@
 struct watched_peer {
 	struct peer peer; /* the first, so that one leads to the other */
 	struct watch *watch;
-	struct path *next_same_ident;
 	struct name_query *query;
 	char *host;                     /* NULL: the address is a number */
 	enum address_family family;
 	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
-	int bound_link;                 /* the link that packets are sent by, 0 the route decides */
 	bool kept;                      /* survives this reload or discovery */
-	struct path path;
 };
 
 struct watched_link {
@@ -73,7 +70,7 @@ struct watch {
 	unsigned queue_room;
 	struct pace pace;
 	struct request *requests;
-	struct round *spare_rounds[64];
+	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
 	struct route_hints hints;
 	sd_event_source *wake_source, *settle_source;
@@ -87,7 +84,7 @@ struct watch {
 	void *settled_userdata;
 	void (*on_change)(void *userdata);
 	void *on_change_userdata;
-	struct path *by_ident[65536];  /* chained by watched_peer.next_same_ident */
+	struct flow *by_ident[65536];  /* chained by flow.next_same_ident */
 };
 
 static inline struct watched_peer *watched_of(const struct path *path)
@@ -100,7 +97,10 @@ void watch_moment(struct moment *ret);
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
 void watch_arm(struct watch *watch);
-void watch_round_give_back(struct watch *watch, struct round *round);
+void watch_check_give_back(struct watch *watch, struct check *check);
+/* Gives up what the flow holds: its ports and its identifier. */
+void watch_flow_release(struct watch *watch, struct flow *flow);
+void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
 /* The caller of `check` is gone; or, with `check` NULL, `peer` is and its callers are answered. */
 void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 			   const struct peer *peer);
@@ -111,6 +111,13 @@ int watch_settle_init(struct watch *watch);
 void watch_on_link(enum link_change change, const struct link *before, const struct link *now,
 		   void *userdata);
 void watch_on_route(const struct address *prefix, unsigned length, void *userdata);
+/* Every path of every peer. */
+#define WATCH_PATHS(_watch, _path)                                                          \
+	for (unsigned _i = 0; _i < (_watch)->roster.peer_count; _i++)                       \
+		for (struct path *_path = (_watch)->roster.peers[_i]->paths,                \
+				 *_end = _path + (_watch)->roster.peers[_i]->path_count;     \
+		     _path < _end; _path++)
+
 /* Asks the kernel about this path anew. True when what was measured is out of date. */
 bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec);
 struct watched_link *watch_link(const struct watch *watch, int index);

@@ -74,6 +74,12 @@ static void lint_evidence(const struct evidence *evidence, struct findings *ret)
 	if (evidence->outcome == OUTCOME_FULL && evidence->fragment)
 		finding_sizes(finding_add(ret, FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL),
 			      evidence->fragment, evidence->full);
+	if (evidence->return_passes && evidence->return_passes < evidence->passes)
+		finding_sizes(finding_add(ret, FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL),
+			      evidence->return_passes, evidence->passes);
+	if (evidence->echo_limit)
+		finding_sizes(finding_add(ret, FINDING_ECHO_LIMITED, SEVERITY_NOTICE, NULL),
+			      evidence->echo_limit, evidence->full);
 }
 
 void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
@@ -82,6 +88,9 @@ void lint_path(const struct path_facts *facts, const struct link *link, const st
 	memset(ret, 0, sizeof(*ret));
 	if (link && facts->narrow == REASON_LINK_SMALLER)
 		finding_sizes(finding_add(ret, FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, link->name),
+			      facts->capacity, facts->expected);
+	if (link && facts->narrow == REASON_WRONG_LINK)
+		finding_sizes(finding_add(ret, FINDING_WRONG_LINK, SEVERITY_WARNING, link->name),
 			      facts->capacity, facts->expected);
 	if (link)
 		lint_route(link, route, ret);

@@ -15,8 +15,10 @@ enum finding_id {
 	FINDING_MTU_ABOVE_DRIVER_MAX,
 	FINDING_PTB_WRONG,
 	FINDING_RETURN_SMALLER,
+	FINDING_WRONG_LINK,
+	FINDING_ECHO_LIMITED,
 };
-#define FINDING_COUNT 7
+#define FINDING_COUNT 9
 
 struct finding {
 	enum finding_id id;

@@ -88,6 +88,7 @@ bool path_on_surroundings(struct path *path, const struct surroundings *around)
 		.discovered = path->discovered,
 		.ever_answered = path->facts.ever_answered,
 		.on_link = around->route->gateway.family == ADDRESS_NONE,
+		.ipv6 = path->address.family == ADDRESS_IPV6,
 	};
 	uint32_t link_mtu = around->link ? around->link->mtu : 0;
 	bool differs;
@@ -117,29 +118,29 @@ static void path_forget_candidate(struct path *path)
 	path->undecided = 0;
 }
 
-struct round *path_restart(struct path *path, uint64_t now_usec)
+struct check *path_restart(struct path *path, uint64_t now_usec)
 {
-	struct round *round = path->round;
+	struct check *check = path->check;
 
 	if (now_usec > path->restart_usec + RESTART_QUIET_USEC)
 		path->restart_gap_usec = 0;
-	path->round = NULL;
+	path->check = NULL;
 	path_forget_candidate(path);
 	path->due_usec = now_usec > path->restart_usec ? now_usec : path->restart_usec;
 	path->wake_usec = path->due_usec;
 	if (path->due_usec > now_usec)
-		return round;
+		return check;
 	path->restart_gap_usec = path->restart_gap_usec ? 2 * path->restart_gap_usec :
 							  RESTART_GAP_LEAST_USEC;
 	if (path->restart_gap_usec > RESTART_GAP_MOST_USEC)
 		path->restart_gap_usec = RESTART_GAP_MOST_USEC;
 	path->restart_usec = now_usec + path->restart_gap_usec;
-	return round;
+	return check;
 }
 
 bool path_on_request(struct path *path, uint64_t now_usec)
 {
-	if (path->round)
+	if (path->check)
 		return true;
 	if (path->ended_usec && now_usec - path->ended_usec < YOUNG_USEC && path_is_settled(path))
 		return false;
@@ -150,12 +151,12 @@ bool path_on_request(struct path *path, uint64_t now_usec)
 
 bool path_is_due(const struct path *path, uint64_t now_usec)
 {
-	return !path->round && now_usec >= path->due_usec;
+	return !path->check && now_usec >= path->due_usec;
 }
 
 bool path_is_settled(const struct path *path)
 {
-	return !path->round && path->streak == 0 &&
+	return !path->check && path->streak == 0 &&
 	       (path->undecided == 0 || path->undecided > UNDECIDED_MOST) && path->ended_usec != 0;
 }
 
@@ -179,55 +180,161 @@ static void path_schedule(struct path *path, const struct pace *pace, uint64_t n
 	path->ended_usec = now_usec;
 }
 
-/* --- a round --- */
+/* --- a check --- */
 
-void path_begin(struct path *path, struct round *round, const struct moment *moment)
+#define PORT_SYN 7U        /* closed nearly everywhere, and a closed port answers just as well */
+#define PORT_UDP 33434U
+#define PORT_RESPONDER 8899U
+#define FIRST_SIGN_TRIES 2U /* times Tries= before a path counts as dead */
+#define ASK_ANEW_ROUNDS 16U /* then the first method, or the second one, is asked once more */
+
+uint16_t path_port(const struct path *path, enum probe_kind kind)
+{
+	/* with Method=auto Port= is a storage port, where no responder listens */
+	bool own = path->port != 0 && path->settings->method != METHOD_AUTO;
+
+	switch (kind) {
+	case PROBE_ECHO:
+		return 0;
+	case PROBE_SYN:
+		return path->port ? path->port : PORT_SYN;
+	case PROBE_UDP:
+		return own ? path->port : PORT_UDP;
+	case PROBE_RESPONDER:
+		return own ? path->port : PORT_RESPONDER;
+	}
+	return 0;
+}
+
+size_t path_check_size(const struct path *path)
+{
+	return CHECK_SIZE(path->flow_count);
+}
+
+static enum probe_kind kind_of(enum method method, enum probe_kind in_use)
+{
+	switch (method) {
+	case METHOD_AUTO:
+		return in_use;
+	case METHOD_ICMP:
+		return PROBE_ECHO;
+	case METHOD_TCP:
+		return PROBE_SYN;
+	case METHOD_UDP:
+		return PROBE_UDP;
+	case METHOD_RESPONDER:
+		return PROBE_RESPONDER;
+	}
+	return PROBE_ECHO;
+}
+
+/* The first method, and with Method=auto the others, best informed first. */
+static void path_choose_kinds(const struct path *path, struct check_settings *settings)
+{
+	static const enum probe_kind order[] = { PROBE_ECHO, PROBE_RESPONDER, PROBE_SYN, PROBE_UDP };
+	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? PROBE_ECHO : path->kind;
+
+	settings->round.kind = kind_of(path->settings->method, in_use);
+	if (path->settings->method != METHOD_AUTO)
+		return;
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (order[i] != settings->round.kind)
+			settings->others[settings->other_count++] = order[i];
+}
+
+static void path_set_round(const struct path *path, const struct moment *moment,
+			   struct round_settings *ret)
 {
 	const struct peer_settings *settings = path->settings;
 	const struct path_facts *facts = &path->facts;
-	bool ipv6 = path->address.family == ADDRESS_IPV6;
-	struct round_settings round_settings = {
-		.nonce = moment->random[0],
-		.first_sequence = (uint16_t)moment->random[1],
-		.timeout_usec = settings->timeout_usec,
-		.rtt_usec = path->rtt_usec,
-		.loss = path->loss,
-		.full = facts->expected < facts->capacity ? facts->expected : facts->capacity,
-		/* RFC 791 section 3.2, RFC 8200 section 5 */
-		.least = ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4,
-		.control = ipv6 ? CONTROL_IPV6 : CONTROL_IPV4,
-		.tries = settings->tries,
-		.followed_up = settings->fail_after > 1,
+
+	ret->nonce = moment->random[0];
+	ret->first_sequence = (uint16_t)moment->random[1];
+	ret->timeout_usec = settings->timeout_usec;
+	ret->rtt_usec = path->rtt_usec;
+	ret->loss = path->loss;
+	ret->full = facts->expected < facts->capacity ? facts->expected : facts->capacity;
+	ret->control = facts->ipv6 ? CONTROL_IPV6 : CONTROL_IPV4;
+	/* RFC 791 section 3.2, RFC 8200 section 5 */
+	ret->least = facts->ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4;
+	ret->plain = facts->ipv6 ? 60 : 40;
+	ret->tries = settings->tries;
+	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
+	ret->followed_up = settings->fail_after > 1;
+	if (path->evidence.outcome == OUTCOME_LESS)
+		ret->hint = path->evidence.passes;
+	if (ret->control > ret->full)
+		ret->control = ret->full;
+}
+
+static unsigned path_rounds_wanted(const struct path *path, const struct judgement *now);
+
+/* Would one more round like the last one be announced? */
+static bool path_is_near_hole(const struct path *path)
+{
+	bool candidate = path->candidate.verdict == VERDICT_BLACK_HOLE ||
+			 path->candidate.verdict == VERDICT_PARTIAL;
+
+	if (path->settings->fail_after == 1)
+		return true;
+	return path->streak > 0 && candidate &&
+	       path->streak + 1 >= path_rounds_wanted(path, &path->candidate);
+}
+
+static bool path_suspects_loss(const struct path *path)
+{
+	if (path->announced.verdict == VERDICT_LOSSY || path->candidate.verdict == VERDICT_LOSSY)
+		return true;
+	return path->full_loss.lost >= 3 && path->full_loss.lost > 3 * path->control_loss.lost + 2;
+}
+
+void path_begin(struct path *path, struct check *check, const struct moment *moment)
+{
+	bool near = path_is_near_hole(path);
+	bool stale = path->rounds - path->second_rounds >= ASK_ANEW_ROUNDS;
+	struct check_settings settings = {
+		.flow_count = path->flow_count,
+		.known_mtu = path->facts.kernel_mtu,
+		.confirm = near || (path->second_passes != 0 && stale),
+		.walk = near && !path->facts.on_link,
+		.sample = path_suspects_loss(path),
+		.random = moment->random[0] ^ moment->random[1],
 	};
 
-	if (path->evidence.outcome == OUTCOME_LESS)
-		round_settings.hint = path->evidence.passes;
-	if (round_settings.control > round_settings.full)
-		round_settings.control = round_settings.full;
-	path->round = round;
-	round_begin(round, &round_settings, moment->now_usec);
+	path_set_round(path, moment, &settings.round);
+	path_choose_kinds(path, &settings);
+	path->check = check;
+	check_begin(check, &settings, moment->now_usec);
+}
+
+static bool path_is_control(const struct path *path, uint32_t size)
+{
+	return size <= path->check->settings.round.control;
 }
 
 static void path_count_refused(struct path *path, const struct answer *answer)
 {
-	if (answer->size > path->round->settings.control)
-		path->full_sent--;
-	else
+	if (path_is_control(path, answer->size))
 		path->control_sent--;
+	else
+		path->full_sent--;
 }
 
-bool path_on_answer(struct path *path, const struct answer *answer, uint64_t now_usec)
+bool path_on_answer(struct path *path, struct flow *flow, const struct answer *answer,
+		    uint64_t now_usec)
 {
 	bool wrong_link = path->wanted_link[0] && path->route.link && answer->link &&
 			  answer->link != path->route.link;
 
-	if (!path->round || !address_equal(&answer->to, &path->address))
+	if (!path->check || !address_equal(&answer->to, &path->address))
 		return false;
 	/* the way back by another link says nothing of the link that was asked for */
 	if (answer->kind == ANSWER_ECHO && wrong_link && path->facts.narrow != REASON_WRONG_LINK)
 		return false;
-	if (!round_answer(path->round, answer, now_usec))
+	if (!check_answer(path->check, (unsigned)(flow - path->flows), answer, now_usec))
 		return false;
+	if (answer->kind == ANSWER_COOKIE)
+		flow->cookie = answer->cookie;
 	if (answer->kind == ANSWER_REFUSED)
 		path_count_refused(path, answer);
 	return true;
@@ -235,26 +342,26 @@ bool path_on_answer(struct path *path, const struct answer *answer, uint64_t now
 
 void path_on_overflow(struct path *path)
 {
-	if (path->round)
-		round_overflow(path->round);
+	if (path->check)
+		check_overflow(path->check);
 }
 
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo)
 {
-	struct round *round = path->round;
+	struct turn turn = { .pace = pace, .udp_usec = &path->udp_usec };
 
 	todo->burst.count = 0;
-	if (!round) {
+	if (!path->check) {
 		path->wake_usec = path->due_usec;
 		return;
 	}
-	path->wake_usec = round_step(round, pace, now_usec, &todo->burst);
-	todo->judge = round->done;
+	path->wake_usec = check_step(path->check, &turn, now_usec, &todo->burst);
+	todo->judge = path->check->done;
 	for (unsigned i = 0; i < todo->burst.count; i++) {
-		if (todo->burst.sizes[i] > round->settings.control)
-			path->full_sent++;
-		else
+		if (path_is_control(path, todo->burst.sizes[i]))
 			path->control_sent++;
+		else
+			path->full_sent++;
 	}
 }
 
@@ -274,16 +381,39 @@ static void path_count_lost(struct path *path, const struct round *round)
 	}
 }
 
-static void path_learn(struct path *path, const struct round *round)
+/* How often each size is lost where both pass: the difference is the suspicion. */
+static void path_learn_sizes(struct path *path, const struct round *round)
 {
-	const struct evidence *evidence = &round->evidence;
+	for (unsigned i = 0; i < round->tries.count; i++) {
+		const struct try *try = &round->tries.list[i];
+		struct loss one = { 1, try->state == TRY_SILENT };
 
-	path_count_lost(path, round);
+		if (try->state != TRY_SILENT && try->state != TRY_ANSWERED)
+			continue;
+		if (try->size == round->settings.full)
+			loss_add(&path->full_loss, one);
+		else if (try->size == round->settings.control)
+			loss_add(&path->control_loss, one);
+	}
+}
+
+static void path_learn(struct path *path, const struct check *check)
+{
+	const struct evidence *evidence = &check->result.main;
+
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		path_count_lost(path, &check->rounds[i]);
+		if (check->rounds[i].evidence.outcome == OUTCOME_FULL)
+			path_learn_sizes(path, &check->rounds[i]);
+	}
+	if (evidence->outcome == OUTCOME_NOTHING && check->result.has_second == SECOND_LIFE)
+		evidence = &check->result.second;
 	if (evidence->outcome == OUTCOME_UNDECIDED || evidence->outcome == OUTCOME_NOTHING)
 		return;
+	path->kind = evidence->kind;
 	path->facts.ever_answered = true;
 	path->known_mtu = evidence->passes;
-	loss_add(&path->loss, search_loss(&round->tries));
+	loss_add(&path->loss, check->result.loss);
 	if (evidence->rtt_usec)
 		path->rtt_usec = path->rtt_usec ? (7 * path->rtt_usec + evidence->rtt_usec) / 8 :
 						  evidence->rtt_usec;
@@ -388,33 +518,84 @@ static void evidence_complete(struct evidence *evidence, const struct path *path
 	evidence->error_is_own = address_equal(&evidence->error_from, &source);
 }
 
-struct round *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
+/* What the second method and the walk found is kept while the fault stays what it is. */
+static void path_keep(struct path *path, const struct check_result *result)
+{
+	uint32_t passes = result->main.passes;
+	bool less = result->main.outcome == OUTCOME_LESS;
+
+	if (less && result->has_second == SECOND_CONFIRM) {
+		path->second = result->second;
+		path->second_passes = passes;
+		path->second_rounds = path->rounds;
+	} else if (!less || passes != path->second_passes) {
+		path->second_passes = 0;
+	}
+	if (less && result->locus != LOCUS_NONE) {
+		path->locus = result->locus;
+		path->hop = result->hop;
+		path->locus_mtu = passes;
+	} else if (!less || passes != path->locus_mtu) {
+		path->locus_mtu = 0;
+	}
+}
+
+static void path_weigh(struct path *path, const struct check_result *result, struct judgement *ret)
+{
+	bool life = result->has_second == SECOND_LIFE && result->main.outcome == OUTCOME_NOTHING;
+	struct testimony testimony = {
+		.main = &result->main,
+		.second = life ? &result->second : path->second_passes ? &path->second : NULL,
+		.flows = path->flow_count,
+		.flows_full = result->flows_full,
+		.locus = path->locus_mtu ? path->locus : LOCUS_NONE,
+		.hop = path->hop,
+		.lossy = result->lossy,
+	};
+
+	path->flows_faulty = result->flows_faulty;
+	verdict_weigh(&path->facts, &testimony, ret, &path->evidence.echo_limit);
+}
+
+/* The verdict of the check, or of the trouble that forbids one. */
+static void path_decide(struct path *path, struct check_result *result, struct judgement *ret)
+{
+	uint32_t limit;
+
+	evidence_complete(&result->main, path);
+	if (result->has_second)
+		evidence_complete(&result->second, path);
+	path_keep(path, result);
+	path_weigh(path, result, ret);
+	if (ret->verdict == VERDICT_UNKNOWN)
+		return;
+	limit = path->evidence.echo_limit;
+	path->evidence = result->main.outcome == OUTCOME_NOTHING && result->has_second ?
+				 result->second : result->main;
+	path->evidence.echo_limit = limit;
+}
+
+struct check *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
 			 struct todo *todo)
 {
-	struct round *round = path->round;
-	struct evidence evidence = { .outcome = OUTCOME_NOTHING };
+	struct check *check = path->check;
+	struct check_result nothing = { .main = { .outcome = OUTCOME_NOTHING } };
+	struct check_result *result = check ? &check->result : &nothing;
 	struct judgement now;
-	uint64_t oversize_usec = 0;
 
-	if (round) {
-		path_learn(path, round);
-		evidence = round->evidence;
-		evidence_complete(&evidence, path);
-		if (evidence.outcome == OUTCOME_LESS)
-			oversize_usec = round->oversize_usec;
-	}
+	if (check)
+		path_learn(path, check);
 	path->rounds++;
 	path->last_round_usec = moment->real_usec;
-	path->round = NULL;
-	verdict_judge(&path->facts, &evidence, &now);
-	if (now.verdict == VERDICT_UNKNOWN) {
+	path->check = NULL;
+	path_decide(path, result, &now);
+	if (now.verdict == VERDICT_UNKNOWN)
 		path->undecided++;
-	} else {
-		path->evidence = evidence;
+	else
 		path_consider(path, &now, moment, todo);
-	}
-	path_schedule(path, pace, moment->now_usec, oversize_usec);
-	return round;
+	path_schedule(path, pace, moment->now_usec,
+		      result->main.outcome == OUTCOME_LESS ? result->oversize_usec : 0);
+	return check;
 }
 
 void path_lint(struct path *path, const struct link *link, struct todo *todo)

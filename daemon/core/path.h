@@ -8,9 +8,11 @@
  */
 #pragma once
 
+#include <stddef.h>
+
+#include "check.h"
 #include "lint.h"
 #include "pace.h"
-#include "round.h"
 #include "verdict.h"
 
 enum method {
@@ -32,6 +34,16 @@ struct peer_settings {
 	enum method method;
 };
 
+/* One source port or echo identifier of a path: what ECMP and LACP hash on. Stays the same from
+ * round to round, so that a verdict does not flip with the hash. The owner's. */
+struct flow {
+	struct path *path;
+	struct flow *next_same_ident; /* of another path */
+	uint64_t cookie;              /* of the peer's responder; 0 none yet */
+	uint16_t ident;
+	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
+};
+
 struct path {
 	/* what it is; the owner's */
 	struct address address;           /* ADDRESS_NONE: not resolved yet */
@@ -39,7 +51,11 @@ struct path {
 	char wanted_link[LINK_NAME_SIZE]; /* Interface=; "" the route decides */
 	const struct peer_settings *settings;
 	void *owner;
-	uint16_t ident;                   /* the flow's echo identifier */
+	struct flow *flows;
+	unsigned flow_count;
+	uint16_t port;                    /* Port=, 0 the method's own */
+	uint8_t family;                   /* of a host name's addresses: which this path takes */
+	int bound_link;                   /* packets are sent by this link; 0 the route decides */
 	bool discovered;
 	uint64_t phase_usec;              /* its place within the interval */
 
@@ -52,7 +68,17 @@ struct path {
 	/* what was found */
 	struct judgement announced;
 	struct judgement candidate;       /* what the last rounds say while it is not announced */
-	struct evidence evidence;         /* of the last decided round */
+	struct evidence evidence;         /* of the last decided check, of the worst flow */
+	struct evidence second;           /* another method's, on a fault of second_passes bytes */
+	uint32_t second_passes;           /* 0: none is kept */
+	uint64_t second_rounds;           /* when it was asked, counted in rounds */
+	enum probe_kind kind;             /* method in use */
+	unsigned flows_faulty;            /* by the last decided check */
+	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
+	struct address hop;
+	uint32_t locus_mtu;               /* 0: no walk was made */
+	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
+	struct loss control_loss;
 	struct findings findings;
 	struct loss loss;                 /* plain loss, fading */
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
@@ -67,7 +93,8 @@ struct path {
 	uint64_t full_sent, full_lost;    /* every size above the control */
 
 	/* when what comes next; CLOCK_MONOTONIC */
-	struct round *round;              /* the running one, memory of the owner; NULL none */
+	struct check *check;              /* the running one, memory of the owner; NULL none */
+	uint64_t udp_usec;                /* next turn of PROBE_UDP */
 	uint64_t wake_usec;               /* when path_on_time() is wanted */
 	uint64_t due_usec;                /* begin of the next round */
 	uint64_t ended_usec;              /* end of the last round; 0 none */
@@ -87,7 +114,7 @@ struct moment {
 /* What is to be done about it. */
 struct todo {
 	struct burst burst;               /* send these; burst.count 0: nothing */
-	bool judge;                       /* the round is over: look at the route again, path_judge() */
+	bool judge;                       /* the check is over: look at the route again, path_judge() */
 	bool announced;                   /* verdict or number changed; before is what was */
 	bool details;                     /* only details of what is announced changed */
 	bool remind;                      /* the standing fault is to be said again */
@@ -109,28 +136,34 @@ struct surroundings {
 bool path_on_surroundings(struct path *path, const struct surroundings *surroundings);
 
 /* Something relevant changed: the running round is thrown away, a fresh one is due at once, or
- * soon where events come in storms. Returns the round's memory to its owner, NULL none. */
-struct round *path_restart(struct path *path, uint64_t now_usec);
+ * soon where events come in storms. Returns the check's memory to its owner, NULL none. */
+struct check *path_restart(struct path *path, uint64_t now_usec);
 
 /* A fresh round was asked for. False when the last one is less than a second old and settled. */
 bool path_on_request(struct path *path, uint64_t now_usec);
 
-/* Due and not running: path_begin() wants memory for a round, unless there is trouble. */
+/* Due and not running: path_begin() wants memory of path_check_size() bytes, unless there is trouble. */
 bool path_is_due(const struct path *path, uint64_t now_usec);
 /* Nothing runs and no change waits for a further round to confirm it. */
 bool path_is_settled(const struct path *path);
 
-void path_begin(struct path *path, struct round *round, const struct moment *moment);
+size_t path_check_size(const struct path *path);
+void path_begin(struct path *path, struct check *check, const struct moment *moment);
 
-/* True when the answer was for the running round. */
-bool path_on_answer(struct path *path, const struct answer *answer, uint64_t now_usec);
+/* Where probes of this kind go. */
+uint16_t path_port(const struct path *path, enum probe_kind kind);
+
+/* True when the answer was for the running check. */
+bool path_on_answer(struct path *path, struct flow *flow, const struct answer *answer,
+		    uint64_t now_usec);
 void path_on_overflow(struct path *path);
 
-/* Steps the running round and sets wake_usec. Sets todo->burst or todo->judge. */
+/* Steps the running check and sets wake_usec. Sets todo->burst, then wants to be called again at
+ * once, or todo->judge. */
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo);
 
-/* The end of a round, or of none where facts.trouble forbids one. Returns the round's memory. */
-struct round *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
+/* The end of a check, or of none where facts.trouble forbids one. Returns the check's memory. */
+struct check *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
 			 struct todo *todo);
 
 /* Findings anew from what is known; sets todo->findings_changed. `link` is the egress link. */

@@ -14,6 +14,7 @@
 #define BURST_LARGEST 10
 
 struct round_settings {
+	enum probe_kind kind;
 	uint64_t nonce;
 	uint64_t timeout_usec;   /* longest wait for an answer */
 	uint64_t rtt_usec;       /* smoothed, of earlier rounds; 0 unknown */
@@ -21,8 +22,10 @@ struct round_settings {
 	uint32_t full;
 	uint32_t control;
 	uint32_t least;          /* smallest MTU that a router may name */
+	uint32_t plain;          /* PROBE_SYN: size of one without data */
 	uint32_t hint;           /* what passed in the last round, 0 none */
 	unsigned tries;
+	unsigned first_sign;     /* tries of the control before a path counts as dead */
 	bool followed_up;        /* nothing is said before another round, a second later at least */
 	uint16_t first_sequence;
 };
@@ -41,9 +44,12 @@ struct round {
 	struct evidence evidence;   /* complete when done */
 	struct tries tries;
 	struct round_report reports[REPORTS_LARGEST]; /* the first is the full size's */
+	uint32_t goal;              /* the size asked about: the full one; on the way back what arrived */
 	uint32_t plan[BURST_LARGEST];
 	unsigned plan_count;        /* 0: nothing is planned */
+	unsigned plan_sent;         /* of a kind that goes one by one */
 	unsigned report_count;
+	unsigned cookies;           /* that were asked for */
 	unsigned quiet;             /* full-size tries with no oversize probe in the second before */
 	uint64_t began_usec;
 	uint64_t send_usec;         /* when the plan may be sent */
@@ -51,20 +57,34 @@ struct round {
 	uint64_t rtt_usec;          /* largest seen in this round, 0 none */
 	uint32_t suggested;         /* a size to ask because a report or the last round named it */
 	uint16_t bursts;
+	uint64_t now_usec;          /* when it was last planned */
+	bool hopeless;              /* the peer itself says that this method has nothing to answer */
+	bool settling;              /* all that is left is to wait for late answers */
 	bool done;
 };
 
 /* Sizes to send now, together; the sequence of sizes[i] is first_sequence + i. */
 struct burst {
+	enum probe_kind kind;
+	uint64_t nonce;
+	unsigned flow;              /* number of the flow */
 	unsigned count;
 	uint16_t first_sequence;
 	uint32_t sizes[BURST_LARGEST];
+	uint8_t ttls[BURST_LARGEST]; /* 0: the system's default */
 };
 
 void round_begin(struct round *round, const struct round_settings *settings, uint64_t now_usec);
 
 /* True when the answer belongs to this round (sequence, size, nonce); step afterwards. */
 bool round_answer(struct round *round, const struct answer *answer, uint64_t now_usec);
+
+/* When something may be sent: the budget of all, and for what hosts answer once a second only, the
+ * peer's own turn. */
+struct turn {
+	struct pace *pace;
+	uint64_t *udp_usec;         /* next PROBE_UDP to this peer; the owner's */
+};
 
 /* The kernel dropped packets: what was not answered tells nothing. */
 void round_overflow(struct round *round);
@@ -73,5 +93,9 @@ void round_overflow(struct round *round);
  * Goes on as far as it can: fills *ret_burst when something is to be sent now, and returns when to
  * call again at the latest; USEC_NEVER when round->done.
  */
-uint64_t round_step(struct round *round, struct pace *pace, uint64_t now_usec,
+uint64_t round_step(struct round *round, struct turn *turn, uint64_t now_usec,
 		    struct burst *ret_burst);
+
+/* Silent so far, or all but certain that less than the full size passes: another method may begin
+ * to look meanwhile. */
+bool round_is_doubtful(const struct round *round);

@@ -27,17 +27,28 @@ static const uint16_t well_known[] = {
 #define CHANCE_BITS_CLEAN 9
 #define FAILURES_LARGEST 40U
 
+static bool try_arrived(const struct try *try)
+{
+	return try->state == TRY_ANSWERED || try->state == TRY_RECEIPT || try->state == TRY_DELIVERED;
+}
+
+static bool try_passed(const struct try *try, enum view view)
+{
+	return view == VIEW_RETURN ? try->state == TRY_ANSWERED : try_arrived(try);
+}
+
 uint32_t search_floor(const struct tries *tries)
 {
 	uint32_t floor = 0;
 
 	for (unsigned i = 0; i < tries->count; i++)
-		if (tries->list[i].state == TRY_ANSWERED && tries->list[i].size > floor)
+		if (try_passed(&tries->list[i], tries->view) && tries->list[i].size > floor)
 			floor = tries->list[i].size;
 	return floor;
 }
 
 struct alive {
+	enum view view;
 	bool burst[TRIES_LARGEST];
 };
 
@@ -47,14 +58,17 @@ static struct alive alive_bursts(const struct tries *tries)
 	struct alive alive;
 
 	memset(&alive, 0, sizeof(alive));
+	alive.view = tries->view;
 	for (unsigned i = 0; i < tries->count; i++)
-		if (tries->list[i].state == TRY_ANSWERED)
+		if (try_arrived(&tries->list[i]))
 			alive.burst[tries->list[i].burst] = true;
 	return alive;
 }
 
 static bool try_failed(const struct try *try, const struct alive *alive)
 {
+	if (alive->view == VIEW_RETURN)
+		return try->state == TRY_DELIVERED;
 	if (try->state == TRY_SILENT)
 		return alive->burst[try->burst];
 	return try->state == TRY_REPORTED || try->state == TRY_REFUSED;
@@ -95,12 +109,13 @@ struct loss search_loss(const struct tries *tries)
 	for (unsigned i = 0; i < tries->count; i++) {
 		const struct try *try = &tries->list[i];
 
-		if (try->size > floor)
+		bool lost = tries->view == VIEW_RETURN ? try->state == TRY_DELIVERED :
+							 try->state == TRY_SILENT;
+
+		if (try->size > floor || !(lost || try_passed(try, tries->view)))
 			continue;
-		if (try->state == TRY_ANSWERED || try->state == TRY_SILENT)
-			loss.sent++;
-		if (try->state == TRY_SILENT)
-			loss.lost++;
+		loss.sent++;
+		loss.lost += lost;
 	}
 	return loss;
 }

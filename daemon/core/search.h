@@ -12,10 +12,13 @@
 
 enum try_state {
 	TRY_WAITING,
-	TRY_ANSWERED,
+	TRY_RECEIPT,   /* it arrived; an answer of its size may still come back */
+	TRY_DELIVERED, /* it arrived; none came back, or none is to be expected */
+	TRY_ANSWERED,  /* it arrived, and as much came back */
 	TRY_SILENT,
-	TRY_REPORTED, /* a router said too big */
+	TRY_REPORTED,  /* a router said too big */
 	TRY_REFUSED,  /* this host would not send it */
+	TRY_ASKED_AGAIN, /* not a word about the size: it will be sent anew */
 	TRY_VOID,     /* never sent, or what happened to it tells nothing */
 };
 
@@ -29,7 +32,14 @@ struct try {
 
 #define TRIES_LARGEST 240
 
+/* Which way is asked about. */
+enum view {
+	VIEW_FORWARD, /* did it arrive? Of an echo: did it arrive and come back? */
+	VIEW_RETURN,  /* of what arrived: did it come back? */
+};
+
 struct tries {
+	enum view view;
 	unsigned count;
 	struct try list[TRIES_LARGEST];
 };
@@ -42,10 +52,11 @@ struct loss {
 
 void loss_add(struct loss *loss, struct loss more);
 
-/* Largest answered size, 0 none. */
+/* Largest size that passed, 0 none. */
 uint32_t search_floor(const struct tries *tries);
 
-/* How often `size` failed although its burst was alive; reports and refusals count too. */
+/* How often `size` failed although its burst was alive; reports and refusals count too. On the way
+ * back only what arrived can fail: its receipt is its control. */
 unsigned search_failures(const struct tries *tries, uint32_t size);
 
 /* The smallest size above the floor that failed at least once; 0 none. */

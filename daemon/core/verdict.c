@@ -101,16 +101,53 @@ static void judge_nothing(const struct path_facts *facts, const struct evidence 
 	bool stranger = facts->discovered && !facts->ever_answered;
 
 	ret->reason = reason_of_silence(evidence);
-	ret->verdict = stranger ? VERDICT_UNVERIFIABLE : VERDICT_UNREACHABLE;
+	ret->verdict = stranger || evidence->connects ? VERDICT_UNVERIFIABLE : VERDICT_UNREACHABLE;
+	if (evidence->connects)
+		ret->reason = REASON_NO_SIZES;
+}
+
+/* What is known of the way back when the full size arrived. */
+static uint32_t return_of_full(const struct evidence *evidence)
+{
+	switch (evidence->kind) {
+	case PROBE_ECHO:
+		return evidence->fragment ? evidence->fragment : evidence->full;
+	case PROBE_RESPONDER:
+		return evidence->return_passes;
+	case PROBE_SYN:
+	case PROBE_UDP:
+		break;
+	}
+	return 0;
+}
+
+static void judge_return(const struct path_facts *facts, const struct evidence *evidence,
+			 struct judgement *ret)
+{
+	bool less = ret->return_mtu != 0 && ret->return_mtu < evidence->full;
+
+	if (!less)
+		return;
+	if (evidence->kind == PROBE_RESPONDER) {
+		ret->verdict = VERDICT_BLACK_HOLE;
+		ret->direction = DIRECTION_RETURN;
+		ret->confirmed = true;
+	} else if (facts->ipv6) {
+		/* RFC 8200 section 4.5: only the peer itself fragments, and only what it was told */
+		ret->verdict = VERDICT_REDUCED;
+		ret->direction = DIRECTION_RETURN;
+	}
 }
 
 static void judge_full(const struct path_facts *facts, const struct evidence *evidence,
 		       struct judgement *ret)
 {
 	ret->path_mtu = evidence->full;
-	ret->return_mtu = evidence->fragment ? evidence->fragment : evidence->full;
+	ret->return_mtu = return_of_full(evidence);
+	ret->confirmed = evidence->kind != PROBE_ECHO;
 	ret->verdict = VERDICT_CONSISTENT;
-	if (facts->narrow != REASON_NONE) {
+	judge_return(facts, evidence, ret);
+	if (facts->narrow != REASON_NONE && ret->verdict == VERDICT_CONSISTENT) {
 		ret->verdict = VERDICT_MISCONFIGURED;
 		ret->reason = facts->narrow;
 		ret->locus = LOCUS_LOCAL;
@@ -129,6 +166,18 @@ static void judge_reduced(const struct evidence *evidence, struct judgement *ret
 	ret->locus_address = evidence->router;
 }
 
+/* Only an echo mixes both directions, and only an echo may be dropped for being one. */
+static void judge_hole_direction(const struct evidence *evidence, struct judgement *ret)
+{
+	ret->confirmed = evidence->kind != PROBE_ECHO;
+	ret->direction = evidence->kind == PROBE_ECHO ? DIRECTION_UNKNOWN : DIRECTION_FORWARD;
+	if (evidence->kind != PROBE_RESPONDER)
+		return;
+	ret->return_mtu = evidence->return_passes;
+	if (evidence->return_passes != 0 && evidence->return_passes < evidence->passes)
+		ret->direction = DIRECTION_BOTH;
+}
+
 static void judge_less(const struct path_facts *facts, const struct evidence *evidence,
 		       struct judgement *ret)
 {
@@ -142,8 +191,8 @@ static void judge_less(const struct path_facts *facts, const struct evidence *ev
 		judge_reduced(evidence, ret);
 	} else {
 		ret->verdict = VERDICT_BLACK_HOLE;
-		ret->direction = DIRECTION_UNKNOWN;
 		ret->locus = facts->on_link ? LOCUS_ON_LINK : LOCUS_NONE;
+		judge_hole_direction(evidence, ret);
 	}
 }
 
@@ -177,5 +226,76 @@ void verdict_judge(const struct path_facts *facts, const struct evidence *eviden
 			break;
 		}
 	}
+	ret->severity = verdict_severity(ret->verdict, facts, ret->confirmed);
+}
+
+/* --- all together --- */
+
+/* Another method had its say on what echo found. */
+static void weigh_second(const struct path_facts *facts, const struct testimony *testimony,
+			 struct judgement *ret, uint32_t *ret_echo_limit)
+{
+	const struct evidence *main = testimony->main, *second = testimony->second;
+	struct judgement other;
+
+	verdict_judge(facts, second, &other);
+	if (second->outcome == OUTCOME_FULL ||
+	    (second->outcome == OUTCOME_LESS && second->passes > main->passes)) {
+		/* large echoes are dropped earlier than other packets, or lost on the way back */
+		if (other.return_mtu != main->passes)
+			*ret_echo_limit = main->passes;
+		*ret = other;
+	} else if (second->outcome == OUTCOME_LESS) {
+		*ret = other;
+	}
+}
+
+static void weigh_hole(const struct path_facts *facts, const struct testimony *testimony,
+		       struct judgement *ret, uint32_t *ret_echo_limit)
+{
+	if (testimony->flows_full > 0 && testimony->flows_full < testimony->flows) {
+		/* whoever drops large pings drops them on every flow */
+		ret->verdict = VERDICT_PARTIAL;
+		ret->confirmed = true;
+	} else if (testimony->second) {
+		weigh_second(facts, testimony, ret, ret_echo_limit);
+	} else if (facts->refuted && testimony->main->kind == PROBE_ECHO) {
+		struct evidence passed = *testimony->main;
+
+		passed.outcome = OUTCOME_FULL;
+		passed.kind = PROBE_SYN; /* proven forward only, by other packets than echoes */
+		*ret_echo_limit = testimony->main->passes;
+		verdict_judge(facts, &passed, ret);
+	} else if (facts->borne_out) {
+		ret->confirmed = true;
+	}
+}
+
+static void weigh_locus(const struct testimony *testimony, struct judgement *ret)
+{
+	bool hole = ret->verdict == VERDICT_BLACK_HOLE || ret->verdict == VERDICT_PARTIAL;
+
+	if (hole && ret->direction == DIRECTION_RETURN)
+		ret->locus = LOCUS_NONE;
+	else if (hole && testimony->locus != LOCUS_NONE) {
+		ret->locus = testimony->locus;
+		ret->locus_address = testimony->hop;
+	}
+}
+
+void verdict_weigh(const struct path_facts *facts, const struct testimony *testimony,
+		   struct judgement *ret, uint32_t *ret_echo_limit)
+{
+	*ret_echo_limit = 0;
+	verdict_judge(facts, testimony->main, ret);
+	/* where the first method is deaf the second speaks for the path */
+	if (testimony->main->outcome == OUTCOME_NOTHING && testimony->second &&
+	    facts->trouble == REASON_NONE)
+		verdict_judge(facts, testimony->second, ret);
+	else if (ret->verdict == VERDICT_BLACK_HOLE && ret->direction != DIRECTION_RETURN)
+		weigh_hole(facts, testimony, ret, ret_echo_limit);
+	else if (ret->verdict == VERDICT_CONSISTENT && testimony->lossy)
+		ret->verdict = VERDICT_LOSSY;
+	weigh_locus(testimony, ret);
 	ret->severity = verdict_severity(ret->verdict, facts, ret->confirmed);
 }

@@ -59,6 +59,7 @@ enum reason {
 	REASON_NO_NEIGHBOUR,   /* nobody answers ARP or neighbour discovery */
 	REASON_HOST_UNREACHABLE, /* a router says so */
 	REASON_SILENT,         /* no answer and no word why */
+	REASON_NO_SIZES,       /* it connects, but nothing of any size is answered */
 };
 
 enum round_outcome {
@@ -70,9 +71,12 @@ enum round_outcome {
 
 /* What a round found out. */
 struct evidence {
-	enum round_outcome outcome;
+	enum probe_kind kind;     /* an echo measures the round trip, a responder each way, else only forward */
+	enum round_outcome outcome; /* of the way there (echo: of the round trip) */
 	uint32_t full;            /* the size that was asked for */
 	uint32_t passes;          /* largest answered size, 0 none */
+	uint32_t return_passes;   /* PROBE_RESPONDER: largest size that came back, 0 unknown */
+	bool connects;            /* a plain SYN is answered, one with data is not */
 	uint32_t fragment;        /* largest fragment of the full size's reply, 0 it came whole */
 	bool reported;            /* reports for the full size lead down to a size that passes */
 	struct address router;    /* who reported; ADDRESS_NONE nobody */
@@ -84,6 +88,7 @@ struct evidence {
 	struct address error_from;
 	bool error_is_own;        /* it came from this host: its neighbour did not answer */
 	uint64_t rtt_usec;        /* of the control, 0 unknown */
+	uint32_t echo_limit;      /* echo alone ends here, though another method passes; 0 it does not */
 };
 
 /* What is known of a path without probing it. */
@@ -95,6 +100,9 @@ struct path_facts {
 	uint32_t kernel_mtu;
 	bool expect_configured; /* ExpectMTU= of the peer or the link */
 	bool on_link;           /* no router between */
+	bool ipv6;
+	bool borne_out;         /* another peer by this link fails at the same size */
+	bool refuted;           /* packets of full size pass through this peer to another one */
 	bool discovered;
 	bool ever_answered;
 };
@@ -112,9 +120,24 @@ struct judgement {
 	bool confirmed;               /* borne out by more than echo */
 };
 
-/* OUTCOME_UNDECIDED gives VERDICT_UNKNOWN. */
+/* All that was found out in one check. */
+struct testimony {
+	const struct evidence *main;
+	const struct evidence *second; /* another method's, NULL none */
+	unsigned flows;
+	unsigned flows_full;           /* that carry the full size */
+	enum locus locus;              /* where it is lost, by a walk; LOCUS_NONE not known */
+	struct address hop;
+	bool lossy;                    /* the full size passes, but is lost too often */
+};
+
+/* What one round says. OUTCOME_UNDECIDED gives VERDICT_UNKNOWN. */
 void verdict_judge(const struct path_facts *facts, const struct evidence *evidence,
 		   struct judgement *ret);
+
+/* What all of it says. *ret_echo_limit: echo alone ends there, though more passes; 0 it does not. */
+void verdict_weigh(const struct path_facts *facts, const struct testimony *testimony,
+		   struct judgement *ret, uint32_t *ret_echo_limit);
 
 enum severity verdict_severity(enum verdict verdict, const struct path_facts *facts, bool confirmed);
 

@@ -100,6 +100,8 @@ static char *advice_reason(const struct path *path, enum reason reason)
 		return advice("\"ip route get %s\" shows where packets go: mend the route, or "
 			      "Interface= of this peer",
 			      address);
+	case REASON_NO_SIZES:
+		return strdup("run mtuwatchd with Responder=yes on the peer and Method=responder here");
 	case REASON_SEND_REFUSED:
 		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
 	case REASON_NO_ADDRESS:
@@ -187,6 +189,11 @@ char *words_finding_advice(const struct finding *finding)
 		return advice("compare the MTU of the peer's link and of the routers on its way "
 			      "back with %u: one has %u",
 			      finding->should, finding->is);
+	case FINDING_WRONG_LINK:
+		return advice("mend the route that leads out of %s, or Interface= of this peer", link);
+	case FINDING_ECHO_LIMITED:
+		return strdup("nothing, where large pings are meant to be dropped; the way back is "
+			      "measured with Responder=yes on the peer");
 	}
 	return strdup("");
 }

@@ -101,7 +101,7 @@ static const char *check_peer_name(struct bus_check *check)
 	return name;
 }
 
-static int check_begin(struct bus_check *check, struct peer *peer, sd_bus_error *error)
+static int bus_check_begin(struct bus_check *check, struct peer *peer, sd_bus_error *error)
 {
 	struct bus *bus = check->bus;
 
@@ -123,12 +123,12 @@ static int check_allowed(struct bus_check *check, sd_bus_error *error)
 
 	if (!peer)
 		return no_such_peer(check->bus, name, error);
-	return check_begin(check, peer, error);
+	return bus_check_begin(check, peer, error);
 }
 
 static int check_all_allowed(struct bus_check *check, sd_bus_error *error)
 {
-	return check_begin(check, NULL, error);
+	return bus_check_begin(check, NULL, error);
 }
 
 static int append_all(sd_bus_message *reply, const struct roster *roster)
@@ -155,7 +155,7 @@ static int append_all(sd_bus_message *reply, const struct roster *roster)
 	return sd_bus_message_close_container(reply);
 }
 
-static int check_answer(struct bus_check *check, sd_bus_error *error)
+static int bus_check_answer(struct bus_check *check, sd_bus_error *error)
 {
 	_free_message_ sd_bus_message *reply = NULL;
 	const struct roster *roster = check->bus->roster;
@@ -180,7 +180,7 @@ void bus_check_done(struct bus_check *check)
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	int r;
 
-	r = check_answer(check, &error);
+	r = bus_check_answer(check, &error);
 	if (r < 0 && sd_bus_error_is_set(&error))
 		sd_bus_reply_method_error(check->call, &error);
 	else if (r < 0)

@@ -124,6 +124,8 @@ char *words_reason(const struct peer *peer, const struct path *path,
 		return sentence("nobody answers to its address on %s", path_link(path));
 	case REASON_HOST_UNREACHABLE:
 		return reason_router(path);
+	case REASON_NO_SIZES:
+		return strdup("it connects, but no packet of any size is answered");
 	case REASON_SILENT:
 		return reason_no_word(judgement);
 	}
@@ -248,8 +250,14 @@ char *words_finding_text(const struct finding *finding)
 					: words_address(&finding->from, from),
 				finding->is, finding->should);
 	case FINDING_RETURN_SMALLER:
-		return sentence("answers come back in fragments of %u bytes, %u expected: the way "
-				"back is smaller than the way there",
+		return sentence("no more than %u bytes come back whole, %u expected: the way back is "
+				"smaller than the way there",
+				finding->is, finding->should);
+	case FINDING_WRONG_LINK:
+		return sentence("packets leave by %s, not by the link that Interface= names", link);
+	case FINDING_ECHO_LIMITED:
+		return sentence("ICMP echo is answered up to %u bytes only, by the peer or on the way; "
+				"other packets of up to %u bytes arrive, their way back is not proven",
 				finding->is, finding->should);
 	}
 	return strdup("");

@@ -113,6 +113,10 @@ const char *words_finding(enum finding_id id)
 		return "ptb-wrong";
 	case FINDING_RETURN_SMALLER:
 		return "return-smaller";
+	case FINDING_WRONG_LINK:
+		return "wrong-link";
+	case FINDING_ECHO_LIMITED:
+		return "echo-limited";
 	}
 	return "";
 }

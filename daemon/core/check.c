@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The order of things within one check. What each part finds is its own matter; what all of it
+ * means is the verdict's.
+ */
+#include "check.h"
+
+#include "round_plan.h"
+
+#include <string.h>
+
+#define SECOND_FIRST_SIGN 2U
+#define WALK_WAIT_LEAST_USEC (60 * USEC_PER_MSEC)
+
+/* Parts must not take each other's answers: each has a nonce and a sequence of its own. */
+static uint64_t check_random(struct check *check)
+{
+	/* splitmix64: as hard to guess as what it began with, which is what the kernel gave */
+	uint64_t x = check->settings.random += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+void check_begin(struct check *check, const struct check_settings *settings, uint64_t now_usec)
+{
+	memset(check, 0, sizeof(*check));
+	check->settings = *settings;
+	for (unsigned i = 0; i < settings->flow_count; i++) {
+		struct round_settings round = settings->round;
+
+		if (i > 0) {
+			round.nonce = check_random(check);
+			round.first_sequence = (uint16_t)check_random(check);
+		}
+		round_begin(&check->rounds[i], &round, now_usec);
+	}
+}
+
+bool check_answer(struct check *check, unsigned flow, const struct answer *answer, uint64_t now_usec)
+{
+	bool mine = false;
+
+	/* a report on a UDP datagram does not always show which of the two kinds it was */
+	if (flow < check->settings.flow_count)
+		mine = round_answer(&check->rounds[flow], answer, now_usec);
+	if (!mine && check->second_running && flow == check->result.flow)
+		mine = round_answer(&check->second, answer, now_usec);
+	if (!mine && check->walking)
+		mine = walk_answer(&check->walk, answer);
+	if (!mine && check->sampling)
+		mine = sample_answer(&check->sample, answer);
+	return mine;
+}
+
+void check_overflow(struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		round_overflow(&check->rounds[i]);
+	if (check->second_running)
+		round_overflow(&check->second);
+}
+
+/* --- the flows together --- */
+
+static bool evidence_is_silent(const struct check *check, const struct evidence *evidence)
+{
+	return evidence->outcome == OUTCOME_LESS && !evidence->reported && !evidence->refused &&
+	       evidence->passes != check->settings.known_mtu;
+}
+
+/* The order of badness of what one flow says. */
+static int evidence_rank(const struct check *check, const struct evidence *evidence)
+{
+	switch (evidence->outcome) {
+	case OUTCOME_FULL:
+		return 0;
+	case OUTCOME_UNDECIDED:
+		return 1;
+	case OUTCOME_NOTHING:
+		return 2;
+	case OUTCOME_LESS:
+		return evidence_is_silent(check, evidence) ? 4 : 3;
+	}
+	return 0;
+}
+
+static bool evidence_worse(const struct check *check, const struct evidence *a,
+			   const struct evidence *b)
+{
+	int rank_a = evidence_rank(check, a), rank_b = evidence_rank(check, b);
+
+	if (rank_a != rank_b)
+		return rank_a > rank_b;
+	if (a->outcome == OUTCOME_LESS)
+		return a->passes < b->passes;
+	return a->outcome == OUTCOME_FULL && a->return_passes < b->return_passes;
+}
+
+static void check_collect(struct check *check)
+{
+	struct check_result *result = &check->result;
+
+	result->flow = 0;
+	result->flows_faulty = 0;
+	result->flows_full = 0;
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		const struct round *round = &check->rounds[i];
+
+		result->flows_full += round->evidence.outcome == OUTCOME_FULL;
+		result->flows_faulty += evidence_is_silent(check, &round->evidence);
+		if (evidence_worse(check, &round->evidence, &check->rounds[result->flow].evidence))
+			result->flow = i;
+		if (round->oversize_usec > result->oversize_usec)
+			result->oversize_usec = round->oversize_usec;
+	}
+	result->main = check->rounds[result->flow].evidence;
+}
+
+static void check_collect_loss(struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		if (check->rounds[i].evidence.outcome != OUTCOME_NOTHING)
+			loss_add(&check->result.loss, search_loss(&check->rounds[i].tries));
+}
+
+/* --- the second method --- */
+
+static enum second check_second_purpose(const struct check *check)
+{
+	const struct evidence *main = &check->result.main;
+	const struct round *round = &check->rounds[check->result.flow];
+
+	if (check->others_asked >= check->settings.other_count)
+		return SECOND_NONE;
+	/* somebody already said why nothing comes back */
+	if (round->done ? main->outcome == OUTCOME_NOTHING : search_floor(&round->tries) == 0)
+		return round->evidence.error == 0 ? SECOND_LIFE : SECOND_NONE;
+	if (!check->settings.confirm)
+		return SECOND_NONE;
+	if (round->done ? evidence_is_silent(check, main) : round->settling && round->report_count == 0)
+		return SECOND_CONFIRM;
+	return SECOND_NONE;
+}
+
+static void check_second_begin(struct check *check, enum second purpose, uint64_t now_usec)
+{
+	struct round_settings settings = check->settings.round;
+	const struct round *main = &check->rounds[check->result.flow];
+
+	settings.kind = check->settings.others[check->others_asked++];
+	settings.nonce = check_random(check);
+	settings.first_sequence = (uint16_t)check_random(check);
+	settings.first_sign = SECOND_FIRST_SIGN;
+	settings.followed_up = true;
+	if (purpose == SECOND_CONFIRM) {
+		settings.rtt_usec = main->rtt_usec;
+		settings.hint = search_floor(&main->tries);
+		/* the path is known to live, and how long it takes */
+		settings.timeout_usec = 2 * round_wait(main);
+	}
+	if (settings.timeout_usec > check->settings.round.timeout_usec)
+		settings.timeout_usec = check->settings.round.timeout_usec;
+	round_begin(&check->second, &settings, now_usec);
+	check->second_purpose = purpose;
+	check->second_running = true;
+}
+
+/* Takes what the second method says, or turns to the next one when it says nothing. */
+static void check_second_end(struct check *check)
+{
+	const struct evidence *said = &check->second.evidence;
+	struct check_result *result = &check->result;
+
+	check->second_running = false;
+	if (check->second.oversize_usec > result->oversize_usec)
+		result->oversize_usec = check->second.oversize_usec;
+	if (said->outcome == OUTCOME_UNDECIDED || (said->outcome == OUTCOME_NOTHING && !said->connects))
+		return;
+	result->second = *said;
+	result->has_second = check->second_purpose;
+	check->others_asked = check->settings.other_count;
+}
+
+/* --- steps --- */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now_usec,
+			    struct burst *ret)
+{
+	uint64_t next = USEC_NEVER;
+
+	check->main_over = true;
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		struct round *round = &check->rounds[i];
+		uint64_t again;
+
+		if (round->done)
+			continue;
+		again = round_step(round, turn, now_usec, ret);
+		check->main_over = check->main_over && round->done;
+		ret->flow = i;
+		if (ret->count > 0)
+			return now_usec;
+		next = sooner(next, again);
+	}
+	return next;
+}
+
+static bool check_is_doubtful(const struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		const struct round *round = &check->rounds[i];
+
+		if (!round->done && !round_is_doubtful(round))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t step_second(struct check *check, struct turn *turn, uint64_t now_usec,
+			    struct burst *ret)
+{
+	uint64_t next;
+
+	if (!check->second_running && !check->result.has_second && check_is_doubtful(check)) {
+		enum second purpose;
+
+		check_collect(check);
+		purpose = check_second_purpose(check);
+		if (purpose != SECOND_NONE)
+			check_second_begin(check, purpose, now_usec);
+	}
+	if (!check->second_running)
+		return USEC_NEVER;
+	next = round_step(&check->second, turn, now_usec, ret);
+	ret->flow = check->result.flow;
+	if (!check->second.done)
+		return ret->count > 0 ? now_usec : next;
+	check_second_end(check);
+	/* at once: there may be another to turn to */
+	return check->others_asked < check->settings.other_count ? now_usec : USEC_NEVER;
+}
+
+static uint64_t part_wait(const struct check *check)
+{
+	uint64_t wait = round_wait(&check->rounds[check->result.flow]);
+
+	return wait > WALK_WAIT_LEAST_USEC ? wait : WALK_WAIT_LEAST_USEC;
+}
+
+static void check_walk_begin(struct check *check)
+{
+	const struct walk_settings settings = {
+		.nonce = check_random(check),
+		.first_sequence = (uint16_t)check_random(check),
+		.wait_usec = part_wait(check),
+		.full = check->settings.round.full,
+		.control = check->settings.round.control,
+	};
+
+	walk_begin(&check->walk, &settings);
+	check->walking = true;
+}
+
+static void check_sample_begin(struct check *check)
+{
+	const struct sample_settings settings = {
+		.nonce = check_random(check),
+		.first_sequence = (uint16_t)check_random(check),
+		.wait_usec = part_wait(check),
+		.sizes = { check->settings.round.control, check->settings.round.full / 2,
+			   check->settings.round.full },
+	};
+
+	sample_begin(&check->sample, &settings);
+	check->sampling = true;
+}
+
+/* The rounds are over: is something left to find out? */
+static void check_follow(struct check *check)
+{
+	const struct evidence *main = &check->result.main;
+
+	check_collect(check);
+	check_collect_loss(check);
+	if (check->settings.walk && evidence_is_silent(check, main))
+		check_walk_begin(check);
+	else if (check->settings.sample && main->outcome == OUTCOME_FULL && main->kind == PROBE_ECHO)
+		check_sample_begin(check);
+	else
+		check->done = true;
+}
+
+static uint64_t step_walk(struct check *check, struct turn *turn, uint64_t now_usec,
+			  struct burst *ret)
+{
+	uint64_t next = walk_step(&check->walk, turn, now_usec, ret);
+
+	ret->flow = check->result.flow;
+	if (ret->count > 0)
+		check->result.oversize_usec = now_usec;
+	if (!check->walk.done)
+		return ret->count > 0 ? now_usec : next;
+	check->result.locus = walk_result(&check->walk, &check->result.hop);
+	check->walking = false;
+	check->done = true;
+	return USEC_NEVER;
+}
+
+static uint64_t step_sample(struct check *check, struct turn *turn, uint64_t now_usec,
+			    struct burst *ret)
+{
+	uint64_t next = sample_step(&check->sample, turn, now_usec, ret);
+
+	ret->flow = check->result.flow;
+	if (!check->sample.done)
+		return ret->count > 0 ? now_usec : next;
+	check->result.sampled = true;
+	check->result.lossy = check->sample.lossy;
+	check->sampling = false;
+	check->done = true;
+	return USEC_NEVER;
+}
+
+uint64_t check_step(struct check *check, struct turn *turn, uint64_t now_usec,
+		    struct burst *ret_burst)
+{
+	uint64_t next = USEC_NEVER;
+
+	ret_burst->count = 0;
+	if (!check->walking && !check->sampling && !check->done) {
+		if (!check->main_over)
+			next = step_rounds(check, turn, now_usec, ret_burst);
+		if (ret_burst->count == 0)
+			next = sooner(next, step_second(check, turn, now_usec, ret_burst));
+		if (ret_burst->count > 0 || !check->main_over || check->second_running ||
+		    next <= now_usec)
+			return next;
+		check_follow(check);
+	}
+	if (check->walking)
+		return step_walk(check, turn, now_usec, ret_burst);
+	if (check->sampling)
+		return step_sample(check, turn, now_usec, ret_burst);
+	return USEC_NEVER;
+}
+
+bool check_was_silent(const struct check *check)
+{
+	const struct evidence *main = &check->result.main;
+
+	return main->outcome != OUTCOME_FULL ||
+	       (main->kind == PROBE_RESPONDER && main->return_passes < main->full) || check->result.lossy;
+}
