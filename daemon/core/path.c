@@ -566,6 +566,11 @@ static void path_decide(struct path *path, struct check_result *result, struct j
 	if (result->has_second)
 		evidence_complete(&result->second, path);
 	path_keep(path, result);
+	if (result->sampled && !result->lossy) {
+		/* it was looked into: suspicion begins anew */
+		path->full_loss = (struct loss){ 0, 0 };
+		path->control_loss = (struct loss){ 0, 0 };
+	}
 	path_weigh(path, result, ret);
 	if (ret->verdict == VERDICT_UNKNOWN)
 		return;

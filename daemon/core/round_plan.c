@@ -5,7 +5,7 @@
  */
 #include "round_plan.h"
 
-#define SEARCH_SIZES 7U            /* in one burst, beside the control and the full size */
+#define SEARCH_SIZES 4U            /* in one burst, beside the control and the full size */
 #define SEARCH_BYTES (64U * 1024U) /* a shallow switch buffer holds it */
 #define QUIET_USEC USEC_PER_SEC    /* RFC 1812 section 4.3.2.8: routers limit their reports */
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
@@ -178,7 +178,7 @@ static uint64_t plan_first_sign(struct round *round, uint64_t now_usec)
 	plan_control(round);
 	/* later the control alone will do, unless what was sent went for a cookie */
 	if (round_tries_of(round, round->goal) == round_count(round, round->goal, TRY_ASKED_AGAIN) &&
-	    round->goal > round->settings.control)
+	    round->goal > round->settings.control && !round->settings.cautious)
 		plan_add(round, round->goal);
 	return 0;
 }
@@ -283,6 +283,22 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 	return round->settling ? settled : round_finish(round, OUTCOME_LESS);
 }
 
+/* Nothing failed yet. A cautious round knows where to look from another one. */
+static uint64_t plan_goal(struct round *round, uint32_t floor)
+{
+	uint32_t size = round->suggested;
+
+	if (round->settings.cautious && size > floor && size + 1 < round->goal) {
+		plan_add(round, size);
+		plan_add(round, size + 1);
+		round->suggested = 0;
+	} else {
+		plan_control(round);
+	}
+	plan_add(round, round->goal);
+	return 0;
+}
+
 /* Something passes, the full size has not yet. */
 static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_usec)
 {
@@ -291,11 +307,8 @@ static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_us
 			search_failures(&round->tries, round->goal) < 2 &&
 			!round_report_of(round, round->goal);
 
-	if (suspect == 0) {
-		plan_control(round);
-		plan_add(round, round->goal);
-		return 0;
-	}
+	if (suspect == 0)
+		return plan_goal(round, floor);
 	if (plan_suggested(round, floor, suspect)) {
 		if (goal_too)
 			plan_add(round, round->goal);
