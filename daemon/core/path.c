@@ -594,10 +594,11 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 	path->last_round_usec = moment->real_usec;
 	path->check = NULL;
 	path_decide(path, result, &now);
-	if (now.verdict == VERDICT_UNKNOWN)
-		path->undecided++;
-	else
+	/* what was seen once, and then never again, waits for nothing any more */
+	if (now.verdict != VERDICT_UNKNOWN)
 		path_consider(path, &now, moment, todo);
+	else if (++path->undecided > UNDECIDED_MOST)
+		path->streak = 0;
 	path_schedule(path, pace, moment->now_usec,
 		      result->main.outcome == OUTCOME_LESS ? result->oversize_usec : 0);
 	return check;

@@ -82,7 +82,8 @@ static bool answer_fits(const struct round *round, const struct answer *answer,
 	case ANSWER_COOKIE:
 		return same_nonce;
 	case ANSWER_REFUSED:
-		return same_nonce;
+		/* errors come late, and may be another packet's */
+		return same_nonce && try->state == TRY_WAITING;
 	case ANSWER_TOO_BIG:
 	case ANSWER_UNREACHABLE:
 	case ANSWER_TIME_EXCEEDED:
@@ -161,8 +162,10 @@ static void round_refused(struct round *round, const struct answer *answer, stru
 	try->state = TRY_VOID;
 	if (answer->error == -ENOBUFS)
 		return;
-	if (try->size == round->settings.control)
+	if (try->size == round->settings.control) {
 		round->evidence.error = answer->error;
+		round->evidence.error_from = answer->from;
+	}
 	if (about_size || try->size == round->settings.control)
 		try->state = TRY_REFUSED;
 }

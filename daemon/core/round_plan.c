@@ -238,6 +238,23 @@ static bool boundary_reported(const struct round *round, uint32_t passes)
 	       round_report_of(round, round->goal) && round_report_of(round, passes + 1);
 }
 
+/* A size that a report named and that does not pass, though no router was heard of it; 0 none. */
+static uint32_t chain_gap(const struct round *round, uint32_t passes)
+{
+	uint32_t size = round->settings.full;
+
+	for (unsigned i = 0; i < REPORTS_LARGEST; i++) {
+		const struct round_report *report = round_report_of(round, size);
+
+		if (!report)
+			return size < round->settings.full ? size : 0;
+		if (report->mtu <= passes || report->mtu >= size)
+			return 0;
+		size = report->mtu;
+	}
+	return 0;
+}
+
 /* Does silence about the full size still want a quiet second to be believed? */
 static bool boundary_wants_quiet(const struct round *round, unsigned needed)
 {
@@ -266,8 +283,9 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 	unsigned above = search_failures(&round->tries, floor + 1);
 	unsigned whole = search_failures(&round->tries, round->goal);
 	uint64_t settled = round->oversize_usec + round_settle(round);
+	uint32_t gap = round->tries.view == VIEW_FORWARD ? chain_gap(round, floor) : 0;
 
-	if (boundary_reported(round, floor))
+	if (!gap && boundary_reported(round, floor))
 		return round_finish(round, OUTCOME_LESS);
 	if (above < needed || whole < needed) {
 		plan_add(round, floor);
@@ -275,6 +293,12 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 			plan_add(round, floor + 1);
 		if (whole < needed)
 			plan_add(round, round->goal);
+		return 0;
+	}
+	/* the next router's report may have been lost as any packet */
+	if (gap && search_failures(&round->tries, gap) < needed) {
+		plan_add(round, floor);
+		plan_add(round, gap);
 		return 0;
 	}
 	if (boundary_wants_quiet(round, needed))
