@@ -82,6 +82,9 @@ static bool answer_fits(const struct round *round, const struct answer *answer,
 	bool same_size = answer->kind == ANSWER_REFUSED || answer->size == try->size;
 	bool same_nonce = answer->nonce == round->settings.nonce;
 
+	/* errors come late, and may be another packet's */
+	if (answer->kind == ANSWER_REFUSED && try->state == TRY_ANSWERED)
+		return false;
 	if (answer->kind == ANSWER_ECHO)
 		return same_size && answer->has_nonce && same_nonce;
 	return answer->has_nonce ? same_nonce : same_size;
@@ -137,8 +140,10 @@ static void round_refused(struct round *round, const struct answer *answer, stru
 	try->state = TRY_VOID;
 	if (answer->error == -ENOBUFS)
 		return;
-	if (try->size == round->settings.control)
+	if (try->size == round->settings.control) {
 		round->evidence.error = answer->error;
+		round->evidence.error_from = answer->from;
+	}
 	if (about_size || try->size == round->settings.control)
 		try->state = TRY_REFUSED;
 }
