@@ -408,7 +408,9 @@ struct round *path_judge(struct path *path, const struct pace *pace, const struc
 	path->round = NULL;
 	verdict_judge(&path->facts, &evidence, &now);
 	if (now.verdict == VERDICT_UNKNOWN) {
-		path->undecided++;
+		/* what was seen once, and then never again, waits for nothing any more */
+		if (++path->undecided > UNDECIDED_MOST)
+			path->streak = 0;
 	} else {
 		path->evidence = evidence;
 		path_consider(path, &now, moment, todo);
