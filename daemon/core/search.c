@@ -192,7 +192,11 @@ static unsigned next_sizes(uint32_t floor, uint32_t suspect, unsigned most, uint
 unsigned search_next(uint32_t floor, uint32_t suspect, struct search_limit limit,
 		     uint32_t *ret_sizes)
 {
-	for (unsigned most = limit.sizes; most > 0; most--) {
+	unsigned fit = limit.bytes / ((floor + suspect) / 2 + 1);
+	unsigned first = fit < 1 ? 1 : fit < limit.sizes ? fit : limit.sizes;
+
+	/* well-known sizes need not lie evenly around the middle */
+	for (unsigned most = first; most > 0; most--) {
 		unsigned count = next_sizes(floor, suspect, most, ret_sizes);
 		uint32_t bytes = 0;
 
