@@ -419,6 +419,23 @@ static bool boundary_reported(const struct round *round, uint32_t passes)
 	       report_of(round, passes + 1);
 }
 
+/* A size that a report named and that does not pass, though no router was heard of it; 0 none. */
+static uint32_t chain_gap(const struct round *round, uint32_t passes)
+{
+	uint32_t size = round->settings.full;
+
+	for (unsigned i = 0; i < REPORTS_LARGEST; i++) {
+		const struct round_report *report = report_of(round, size);
+
+		if (!report)
+			return size < round->settings.full ? size : 0;
+		if (report->mtu <= passes || report->mtu >= size)
+			return 0;
+		size = report->mtu;
+	}
+	return 0;
+}
+
 /* Nothing lies between floor and suspect: prove it. Returns as plan_first_sign(). */
 static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_usec)
 {
@@ -428,8 +445,9 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 	unsigned whole = search_failures(&round->tries, full);
 	bool told = report_of(round, full) || round_count(round, full, TRY_REFUSED) > 0;
 	bool quiet = !told && round->quiet < quiet_needed(round, needed);
+	uint32_t gap = chain_gap(round, floor);
 
-	if (boundary_reported(round, floor))
+	if (!gap && boundary_reported(round, floor))
 		return round_finish(round, OUTCOME_LESS);
 	if (above < needed || whole < needed) {
 		plan_add(round, floor);
@@ -437,6 +455,12 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 			plan_add(round, floor + 1);
 		if (whole < needed)
 			plan_add(round, full);
+		return 0;
+	}
+	/* the next router's report may have been lost as any packet */
+	if (gap && search_failures(&round->tries, gap) < needed) {
+		plan_add(round, floor);
+		plan_add(round, gap);
 		return 0;
 	}
 	if (quiet) {

@@ -68,6 +68,17 @@ static bool far_chain(struct scene *scene, struct answer *answer)
 	return report(scene, answer, scene->limit, ROUTER_FAR);
 }
 
+/* The same, but the first packet that the far one refuses gets lost, in every round. */
+static bool far_chain_loses(struct scene *scene, struct answer *answer)
+{
+	const struct tries *tries = &scene->round.tries;
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < tries->count; i++)
+		same += tries->list[i].size == answer->size;
+	return (answer->size != scene->above || same > 1) && far_chain(scene, answer);
+}
+
 /* The near one reports, the one behind it does not. */
 static bool far_chain_silent(struct scene *scene, struct answer *answer)
 {
@@ -266,6 +277,8 @@ static const struct row rows[] = {
 		REDUCED(1498, ROUTER_FAR)},
 	{"a chain of neighbours", .far = far_chain, .limit = 1499, .above = 1500,
 		REDUCED(1499, ROUTER_FAR)},
+	{"a chain that loses a packet", .far = far_chain_loses, .limit = 1500, .above = 4000,
+		REDUCED(1500, ROUTER_FAR)},
 	{"a chain whose end is silent", .far = far_chain_silent, .limit = 1500, .above = 4000,
 		HOLE(1500), WRONG(4000)},
 	{"a chain without end", .far = far_chain_too_long, .limit = 1500, HOLE(1500), WRONG(ANY)},
