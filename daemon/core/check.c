@@ -165,6 +165,7 @@ static void check_second_begin(struct check *check, enum second purpose, uint64_
 	settings.first_sign = SECOND_FIRST_SIGN;
 	settings.followed_up = true;
 	settings.cautious = true;
+	settings.plain_too = purpose == SECOND_LIFE;
 	if (purpose == SECOND_CONFIRM) {
 		/* where there is no responder often nothing says so */
 		if (settings.kind == PROBE_RESPONDER)

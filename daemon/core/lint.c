@@ -82,13 +82,25 @@ static void lint_evidence(const struct evidence *evidence, struct findings *ret)
 			      evidence->echo_limit, evidence->full);
 }
 
+/* IPv6 may use less of a link than there is; then the link itself is not to blame. */
+static void lint_narrow(const struct link *link, uint32_t expected, struct findings *ret)
+{
+	if (link->mtu < expected)
+		finding_sizes(finding_add(ret, FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING,
+					  link->name),
+			      link->mtu, expected);
+	else if (link->ipv6_mtu && link->ipv6_mtu < link->mtu)
+		finding_sizes(finding_add(ret, FINDING_IPV6_MTU_BELOW_LINK, SEVERITY_NOTICE,
+					  link->name),
+			      link->ipv6_mtu, link->mtu);
+}
+
 void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
 	       const struct evidence *evidence, struct findings *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (link && facts->narrow == REASON_LINK_SMALLER)
-		finding_sizes(finding_add(ret, FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, link->name),
-			      facts->capacity, facts->expected);
+		lint_narrow(link, facts->expected, ret);
 	if (link && facts->narrow == REASON_WRONG_LINK)
 		finding_sizes(finding_add(ret, FINDING_WRONG_LINK, SEVERITY_WARNING, link->name),
 			      facts->capacity, facts->expected);

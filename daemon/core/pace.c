@@ -23,13 +23,15 @@ uint64_t pace_book(struct pace *pace, uint64_t now_usec, uint32_t bytes)
 	if (pace->bits_per_sec == 0)
 		return now_usec;
 	at = pace->free_usec > earliest ? pace->free_usec : earliest;
-	pace->free_usec = at + bytes * 8ULL * USEC_PER_SEC / pace->bits_per_sec;
+	/* rounded up: at many Gbit/s a small packet would cost nothing */
+	pace->free_usec = at + (bytes * 8ULL * USEC_PER_SEC + pace->bits_per_sec - 1) /
+				       pace->bits_per_sec;
 	return at > now_usec ? at : now_usec;
 }
 
 bool pace_load(struct pace *pace, uint64_t load_bits_per_sec)
 {
-	uint64_t room = pace->bits_per_sec / 10 * 8;
+	uint64_t room = pace->bits_per_sec - pace->bits_per_sec / 5;
 	uint64_t stretch = 1000;
 	bool changed;
 

@@ -259,10 +259,10 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->least = facts->ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4;
 	ret->plain = facts->ipv6 ? 60 : 40;
 	ret->tries = settings->tries;
+	ret->plain_too = true;
 	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
 	ret->followed_up = settings->fail_after > 1;
-	if (path->evidence.outcome == OUTCOME_LESS)
-		ret->hint = path->evidence.passes;
+	ret->hint = path->hint;
 	if (ret->control > ret->full)
 		ret->control = ret->full;
 }
@@ -565,6 +565,9 @@ static void path_decide(struct path *path, struct check_result *result, struct j
 	evidence_complete(&result->main, path);
 	if (result->has_second)
 		evidence_complete(&result->second, path);
+	/* also where too much loss left it undecided: the next one goes on from there */
+	path->hint = result->main.outcome == OUTCOME_LESS || result->main.outcome == OUTCOME_UNDECIDED ?
+			     result->main.passes : 0;
 	path_keep(path, result);
 	if (result->sampled && !result->lossy) {
 		/* it was looked into: suspicion begins anew */

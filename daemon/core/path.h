@@ -69,6 +69,7 @@ struct path {
 	struct judgement announced;
 	struct judgement candidate;       /* what the last rounds say while it is not announced */
 	struct evidence evidence;         /* of the last decided check, of the worst flow */
+	uint32_t hint;                    /* what passed in the last check, 0 none or all */
 	struct evidence second;           /* another method's, on a fault of second_passes bytes */
 	uint32_t second_passes;           /* 0: none is kept */
 	uint64_t second_rounds;           /* when it was asked, counted in rounds */

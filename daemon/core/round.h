@@ -26,6 +26,7 @@ struct round_settings {
 	uint32_t hint;           /* what passed in the last round, 0 none */
 	unsigned tries;
 	unsigned first_sign;     /* tries of the control before a path counts as dead */
+	bool plain_too;          /* a dead path is worth a SYN without data */
 	bool cautious;           /* nothing large before the control was answered */
 	bool followed_up;        /* nothing is said before another round, a second later at least */
 	uint16_t first_sequence;

@@ -11,6 +11,7 @@
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
 #define SETTLE_LEAST_USEC (300 * USEC_PER_MSEC)
 #define LONGEST_USEC (60 * USEC_PER_SEC)
+#define BURSTS_MOST 250U           /* their numbers have 8 bits */
 #define DEAD_BURSTS 6U             /* that many in a row: the path died under the round */
 
 uint64_t round_wait(const struct round *round)
@@ -155,7 +156,8 @@ static uint64_t round_last_sent(const struct round *round)
 /* Data in a SYN is dropped by some firewalls that let a plain one pass. */
 static bool plan_plain_syn(struct round *round)
 {
-	if (round->settings.kind != PROBE_SYN || round_tried(round, round->settings.plain))
+	if (round->settings.kind != PROBE_SYN || round_tried(round, round->settings.plain) ||
+	    !round->settings.plain_too)
 		return false;
 	plan_add(round, round->settings.plain);
 	return true;
@@ -352,7 +354,7 @@ uint64_t round_plan(struct round *round, uint64_t now_usec)
 	round->now_usec = now_usec;
 	if (floor >= round->goal)
 		return round_finish(round, OUTCOME_FULL);
-	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST ||
+	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST ||
 	    now_usec - round->began_usec > LONGEST_USEC ||
 	    (floor > 0 && round_dead_bursts(round) >= DEAD_BURSTS))
 		return round_finish(round, OUTCOME_UNDECIDED);

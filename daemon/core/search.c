@@ -190,11 +190,8 @@ static uint32_t widest_middle(uint32_t floor, uint32_t suspect, const uint32_t *
 	return middle;
 }
 
-unsigned search_next(uint32_t floor, uint32_t suspect, struct search_limit limit,
-		     uint32_t *ret_sizes)
+static unsigned next_sizes(uint32_t floor, uint32_t suspect, unsigned most, uint32_t *ret_sizes)
 {
-	unsigned fit = limit.bytes / ((floor + suspect) / 2 + 1);
-	unsigned most = fit < 1 ? 1 : fit < limit.sizes ? fit : limit.sizes;
 	unsigned count = next_well_known(floor, suspect, most, ret_sizes);
 
 	while (count < most) {
@@ -205,4 +202,23 @@ unsigned search_next(uint32_t floor, uint32_t suspect, struct search_limit limit
 		sizes_insert(ret_sizes, count++, middle);
 	}
 	return count;
+}
+
+unsigned search_next(uint32_t floor, uint32_t suspect, struct search_limit limit,
+		     uint32_t *ret_sizes)
+{
+	unsigned fit = limit.bytes / ((floor + suspect) / 2 + 1);
+	unsigned first = fit < 1 ? 1 : fit < limit.sizes ? fit : limit.sizes;
+
+	/* well-known sizes need not lie evenly around the middle */
+	for (unsigned most = first; most > 0; most--) {
+		unsigned count = next_sizes(floor, suspect, most, ret_sizes);
+		uint32_t bytes = 0;
+
+		for (unsigned i = 0; i < count; i++)
+			bytes += ret_sizes[i];
+		if (bytes <= limit.bytes || count <= 1)
+			return count;
+	}
+	return 0;
 }

@@ -30,7 +30,7 @@ struct try {
 	uint8_t state; /* enum try_state */
 };
 
-#define TRIES_LARGEST 240
+#define TRIES_LARGEST 320
 
 /* Which way is asked about. */
 enum view {

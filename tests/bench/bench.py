@@ -7,7 +7,6 @@ Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping
 tracepath where they are to be compared.
 """
 
-import json
 import os
 import re
 import resource
@@ -24,13 +23,13 @@ sys.dont_write_bytecode = True
 
 import lab  # noqa: E402
 from daemon import Daemon, config, end  # noqa: E402
+from today import TOOL_LONGEST, sent_packets, tools  # noqa: E402
 from topology import A, B, FAR, FAR_R, R1, both, direct, limit  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
 DELAY_USEC = 10000
 HOLES = (1280, 1400, 1443, 1450, 1492, 1500, 4321, 8951)
-TOOL_LONGEST = 100
 
 
 def tool(name):
@@ -58,10 +57,6 @@ def msec(seconds):
 def median(values):
     values = [value for value in values if value is not None]
     return statistics.median(values) if values else None
-
-
-def sent_packets(space):
-    return json.loads(space.ip("-j -s link show eth0"))[0]["stats64"]["tx"]["packets"]
 
 
 # networks
@@ -98,65 +93,12 @@ def relayed(network, behind):
     return a, b, middle
 
 
-def flush(space):
-    space.ip("route flush cache")
-
-
-# what people use today: (seconds, packets, what it said)
-
-def timed(space, argv, pattern, longest=TOOL_LONGEST):
-    if not shutil.which(argv[0]):
-        return None
-    flush(space)
-    packets, begin = sent_packets(space), time.monotonic()
-    try:
-        done = subprocess.run(space.command(*argv), capture_output=True, text=True,
-                              timeout=longest, check=False)
-        text = done.stdout + done.stderr
-    except subprocess.TimeoutExpired:
-        return longest, sent_packets(space) - packets, f"not over after {longest} s"
-    seconds = time.monotonic() - begin
-    found = re.findall(pattern, text)
-    return seconds, sent_packets(space) - packets, found[-1] if found else "nothing"
-
-
-def ping_bisect(space, address, full):
-    """What a person does by hand, as fast as a script can."""
-    flush(space)
-    packets, begin = sent_packets(space), time.monotonic()
-    low, high = 68, full + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        done = subprocess.run(space.command("ping", "-M", "do", "-n", "-q", "-c1", "-W1", "-s",
-                                            str(middle - 28), address), capture_output=True,
-                              check=False)
-        low, high = (middle, high) if done.returncode == 0 else (low, middle)
-    return time.monotonic() - begin, sent_packets(space) - packets, low
-
-
-def tools(space, address, size, slow=False):
-    payload = str(size - 28)
-    yield "fping", timed(space, ["fping", "-M", "-c1", "-t1000", "-b", payload, address],
-                         r"(\d+% loss|alive|min/avg)")
-    yield "ping -c1", timed(space, ["ping", "-M", "do", "-n", "-q", "-c1", "-W1", "-s", payload,
-                                    address], r"(\d+)% packet loss")
-    if shutil.which("scamper") and shutil.which("sc_wartsdump"):
-        # only its own format holds the number
-        yield "scamper -w1", timed(space, ["sh", "-c", 'scamper -O warts -I "$1" | sc_wartsdump',
-                                           "sh", f"trace -M -w 1 {address}"],
-                                   r"ifmtu \d+, pmtu (\d+)")
-    if slow:
-        yield "tracepath", timed(space, ["tracepath", "-n", address], r"pmtu (\d+)")
-        if size > 1500:
-            yield "ping bisect", ping_bisect(space, address, size)
-
-
-def tool_rows(space, address, size, slow=True):
-    for name, figures in tools(space, address, size, slow):
-        if figures is None:
-            row(name, "not installed", "", "")
-        else:
+def tool_rows(space, address, size):
+    for name, figures in tools(space, address, size, slow=True):
+        if figures:
             row(name, msec(figures[0]), figures[1], figures[2])
+        else:
+            row(name, "not installed", "", "")
 
 
 # one peer
@@ -230,7 +172,7 @@ def clean():
 
 def report():
     heading("an honest router at 1500, 20 ms RTT")
-    table("who", "number known", "packets", "says", "announced", "packets till then")
+    table("who", "number known", "packets", "says")
     with lab.Lab() as network:
         a, _, _ = relayed(network, "router")
         watched = Watched(network, a, FAR["ipv4"])
@@ -240,8 +182,9 @@ def report():
                     if p.kind == 0 and not p.outgoing and p.size == 1500]
         known = answered[0] if answered else None
         row("mtuwatchd", msec(known and known - watched.first()),
-            watched.packets(known) if known else "–", told.get("MTUWATCH_PATH_MTU"),
-            msec(told["_received"] - watched.first()), watched.packets(told["_received"]))
+            watched.packets(known) if known else "–", told.get("MTUWATCH_PATH_MTU"))
+        row("mtuwatchd, announced", msec(told["_received"] - watched.first()),
+            watched.packets(told["_received"]), told.get("MTUWATCH_PATH_MTU"))
         sizes = [p.size for p in probes]
         watched.daemon.stop()
         tool_rows(a, FAR["ipv4"], 9000)
@@ -322,26 +265,25 @@ def crowd(network, count):
     return a, b, addresses(count)
 
 
+def crowd_text(peers, **keys):
+    return config({f"p{i}": {"Address": address} for i, address in enumerate(peers)},
+                  **{"ProbeBandwidth": "10G", **keys})
+
+
 def crowd_daemon(network, space, peers, **keys):
-    daemon = Daemon(network, space, config(
-        {f"p{i}": {"Address": address} for i, address in enumerate(peers)},
-        **{"ProbeBandwidth": "10G", **keys}))
+    daemon = Daemon(network, space, crowd_text(peers, **keys))
     daemon.wait("every peer good", lambda: daemon.manager() and len(
         [p for p in daemon.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "ListPeers")
          if p[2] == "consistent"]) == len(peers), deadline=120)
     return daemon
 
 
-def probes_sent(space):
-    return json.loads(space.ip("-j -s link show eth0"))[0]["stats64"]["tx"]["packets"]
-
-
 def settled(daemon, space, seconds):
     """CPU and packets over a stretch of ordinary work, nobody asking anything meanwhile."""
     pid = daemon.process.pid
-    begin, cpu, packets = time.monotonic(), cpu_seconds(pid), probes_sent(space)
+    begin, cpu, packets = time.monotonic(), cpu_seconds(pid), sent_packets(space)
     time.sleep(seconds)
-    return cpu_seconds(pid) - cpu, probes_sent(space) - packets, time.monotonic() - begin
+    return cpu_seconds(pid) - cpu, sent_packets(space) - packets, time.monotonic() - begin
 
 
 def child_cpu(argv, text=None):
@@ -361,10 +303,13 @@ def many(count=10000):
         a, _, peers = crowd(network, count)
         floor = tool("limit")
         if floor:
-            cpu, wall, done = child_cpu(a.command(floor, peers[0], str(count), "9000"))
-            row("floor: limit", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
-                f"{cpu / count * 1e6:.2f} µs", done.stdout.strip().replace("\n", "; ")
-                or done.stderr.strip())
+            # a round is a control and a full-size probe
+            for size in ("9000", "68"):
+                cpu, wall, done = child_cpu(a.command(floor, peers[0], str(count), size))
+                answered = re.search(r"answered (\d+)", done.stdout)
+                row(f"floor: limit, {size} bytes", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
+                    f"{cpu / count * 1e6:.2f} µs",
+                    count - int(answered.group(1)) if answered else done.stderr.strip())
         else:
             row("floor: limit", "not built", "", "", "", "")
         if shutil.which("fping"):
@@ -383,19 +328,14 @@ def many(count=10000):
         peak, pss = memory(daemon.process.pid)
         print(f"\nmemory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
-        daemon.stop()
-        daemon = Daemon(network, a, daemon_text(peers, "10s"), bus=False)
-        daemon.wait("one round of all", lambda: probes_sent(a) and
-                    cpu_seconds(daemon.process.pid) > 0, deadline=60)
-        settled(daemon, a, 15)
+    with lab.Lab() as network:
+        a, _, peers = crowd(network, count)
+        daemon = Daemon(network, a, crowd_text(peers, Interval="10s"), bus=False)
+        daemon.wait("the start", lambda: daemon.told(PRIORITY=6), deadline=60)
+        settled(daemon, a, 25)
         peak, pss = memory(daemon.process.pid)
         print(f"memory with {count} peers, no bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
-
-
-def daemon_text(peers, interval):
-    return config({f"p{i}": {"Address": address} for i, address in enumerate(peers)},
-                  ProbeBandwidth="10G", Interval=interval)
 
 
 def steady():

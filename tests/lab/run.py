@@ -37,6 +37,7 @@ def healthy_end(one_daemon):
 
 def one(case):
     """In a process of its own: builds, runs, explains a failure, cleans up."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also as a background job
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         with lab.Lab(case.name) as network:
@@ -127,6 +128,7 @@ def main():
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     print(f"1..{len(chosen)}", flush=True)
     failed = 0

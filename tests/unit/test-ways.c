@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * In a simulated world: directions, methods, flows, hops, and loss that depends on size. Each row
+ * says what lies there and what has to be said of it.
+ */
+#include "world.h"
+
+#define ECHO (1U << PROBE_ECHO)
+#define SYN (1U << PROBE_SYN)
+#define UDP (1U << PROBE_UDP)
+#define RESPONDER (1U << PROBE_RESPONDER)
+
+/* One world a row: what lies there, and what has to be said of it. */
+struct row {
+	const char *name;
+	enum method method;
+	unsigned kinds;
+	uint32_t limit, limit_back, limit_echo; /* 0: none */
+	enum verdict verdict;
+	uint32_t path_mtu, return_mtu;
+	enum direction direction;
+	bool confirmed;
+	enum severity severity;
+};
+
+static const struct row rows[] = {
+	{ "clean", METHOD_AUTO, ECHO, 0, 0, 0, VERDICT_CONSISTENT, 9000, 9000, DIRECTION_NONE, false,
+	  SEVERITY_OK },
+	{ "hole, echo alone", METHOD_AUTO, ECHO, 1500, 0, 0, VERDICT_BLACK_HOLE, 1500, 0,
+	  DIRECTION_UNKNOWN, false, SEVERITY_WARNING },
+	{ "hole, a port too", METHOD_AUTO, ECHO | SYN, 1500, 0, 0, VERDICT_BLACK_HOLE, 1500, 0,
+	  DIRECTION_FORWARD, true, SEVERITY_CRITICAL },
+	{ "hole there, responder", METHOD_AUTO, ECHO | RESPONDER, 1500, 0, 0, VERDICT_BLACK_HOLE,
+	  1500, 1500, DIRECTION_FORWARD, true, SEVERITY_CRITICAL },
+	{ "hole back, responder", METHOD_AUTO, ECHO | RESPONDER, 0, 1500, 0, VERDICT_BLACK_HOLE, 9000,
+	  1500, DIRECTION_RETURN, true, SEVERITY_CRITICAL },
+	{ "holes both ways, responder", METHOD_AUTO, ECHO | RESPONDER, 4000, 1500, 0,
+	  VERDICT_BLACK_HOLE, 4000, 1500, DIRECTION_BOTH, true, SEVERITY_CRITICAL },
+	{ "hole back, responder alone", METHOD_RESPONDER, RESPONDER, 0, 1443, 0, VERDICT_BLACK_HOLE,
+	  9000, 1443, DIRECTION_RETURN, true, SEVERITY_CRITICAL },
+	{ "hole there, responder alone", METHOD_RESPONDER, RESPONDER, 4321, 0, 0, VERDICT_BLACK_HOLE,
+	  4321, 4321, DIRECTION_FORWARD, true, SEVERITY_CRITICAL },
+	{ "clean, responder alone", METHOD_RESPONDER, RESPONDER, 0, 0, 0, VERDICT_CONSISTENT, 9000,
+	  9000, DIRECTION_NONE, true, SEVERITY_OK },
+	{ "large echoes unwelcome", METHOD_AUTO, ECHO | SYN, 0, 0, 1028, VERDICT_CONSISTENT, 9000, 0,
+	  DIRECTION_NONE, true, SEVERITY_OK },
+	{ "large echoes unwelcome, responder", METHOD_AUTO, ECHO | RESPONDER, 0, 0, 1028,
+	  VERDICT_CONSISTENT, 9000, 9000, DIRECTION_NONE, true, SEVERITY_OK },
+	{ "large echoes unwelcome, nothing else", METHOD_AUTO, ECHO, 0, 0, 1028, VERDICT_BLACK_HOLE,
+	  1028, 0, DIRECTION_UNKNOWN, false, SEVERITY_WARNING },
+	{ "large echoes unwelcome, icmp", METHOD_ICMP, ECHO | SYN, 0, 0, 1028, VERDICT_BLACK_HOLE, 1028,
+	  0, DIRECTION_UNKNOWN, false, SEVERITY_WARNING },
+	{ "no echo, a port", METHOD_AUTO, SYN, 0, 0, 0, VERDICT_CONSISTENT, 9000, 0, DIRECTION_NONE,
+	  true, SEVERITY_OK },
+	{ "no echo, a port, hole", METHOD_AUTO, SYN, 1442, 0, 0, VERDICT_BLACK_HOLE, 1442, 0,
+	  DIRECTION_FORWARD, true, SEVERITY_CRITICAL },
+	{ "no echo, udp", METHOD_AUTO, UDP, 0, 0, 0, VERDICT_CONSISTENT, 9000, 0, DIRECTION_NONE, true,
+	  SEVERITY_OK },
+	{ "tcp", METHOD_TCP, SYN, 0, 0, 0, VERDICT_CONSISTENT, 9000, 0, DIRECTION_NONE, true,
+	  SEVERITY_OK },
+	{ "tcp, hole", METHOD_TCP, SYN, 8951, 0, 0, VERDICT_BLACK_HOLE, 8951, 0, DIRECTION_FORWARD, true,
+	  SEVERITY_CRITICAL },
+	{ "udp, hole", METHOD_UDP, UDP, 1400, 0, 0, VERDICT_BLACK_HOLE, 1400, 0, DIRECTION_FORWARD, true,
+	  SEVERITY_CRITICAL },
+	{ "dead", METHOD_AUTO, 0, 0, 0, 0, VERDICT_UNREACHABLE, 0, 0, DIRECTION_NONE, false,
+	  SEVERITY_WARNING },
+	{ "tcp only, dead", METHOD_TCP, ECHO, 0, 0, 0, VERDICT_UNREACHABLE, 0, 0, DIRECTION_NONE, false,
+	  SEVERITY_WARNING },
+};
+
+static void world_of_row(struct world *world, const struct row *row, uint64_t seed)
+{
+	world_init(world, seed);
+	world->link_mtu = 9000;
+	world->limit = row->limit ? row->limit : SIZE_LARGEST;
+	world->limit_back = row->limit_back ? row->limit_back : SIZE_LARGEST;
+	world->limit_echo = row->limit_echo ? row->limit_echo : SIZE_LARGEST;
+	world->kinds = row->kinds;
+}
+
+START_TEST(ways_and_methods)
+{
+	const struct row *row = &rows[_i];
+
+	for (unsigned loss = 0; loss <= 13; loss += 13) {
+		const struct judgement *said;
+		struct world world;
+		struct life life;
+
+		world_of_row(&world, row, first_seed() * 31 + (unsigned)_i);
+		world.loss_percent = loss;
+		life_init(&life, &world);
+		life.settings.method = row->method;
+		for (uint64_t rounds = 1; rounds <= 12; rounds++)
+			life_run(&life, &world, rounds);
+		said = &life.path.announced;
+		ck_assert_msg(said->verdict == row->verdict && said->path_mtu == row->path_mtu &&
+				      said->return_mtu == row->return_mtu &&
+				      said->direction == row->direction &&
+				      said->confirmed == row->confirmed &&
+				      said->severity == row->severity,
+			      "%s, loss %u%%, seed %lu: verdict %d, %u there, %u back, direction %d, "
+			      "confirmed %d, severity %d",
+			      row->name, loss, world.seed, said->verdict, said->path_mtu,
+			      said->return_mtu, said->direction, said->confirmed, said->severity);
+		ck_assert_msg(life.announcements == 1, "%s, loss %u%%: announced %u times", row->name,
+			      loss, life.announcements);
+	}
+}
+END_TEST
+
+/* Some flows of a bundle are bad: the number is the smallest one's, and it does not flip. */
+START_TEST(flows_differ)
+{
+	unsigned faulty = (unsigned)_i;
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed() * 37 + faulty);
+	world.link_mtu = 9000;
+	world.limit = 9000;
+	for (unsigned i = 0; i < faulty; i++)
+		world.limit_flow[i] = 1500 + 100 * i;
+	life_init(&life, &world);
+	life.path.flow_count = FLOWS_MOST;
+	for (uint64_t rounds = 1; rounds <= 8; rounds++)
+		life_run(&life, &world, rounds);
+	ck_assert_int_eq(life.path.announced.verdict, faulty == 0 ? VERDICT_CONSISTENT :
+						      faulty == FLOWS_MOST ? VERDICT_BLACK_HOLE :
+									     VERDICT_PARTIAL);
+	ck_assert_uint_eq(life.path.announced.path_mtu, faulty ? 1500 : 9000);
+	ck_assert_uint_eq(life.path.flows_faulty, faulty);
+	ck_assert_uint_eq(life.announcements, 1);
+	if (faulty > 0 && faulty < FLOWS_MOST)
+		ck_assert(life.path.announced.confirmed);
+}
+END_TEST
+
+/* The walk finds the hop, wherever the hole is. */
+START_TEST(walk_finds_the_hop)
+{
+	unsigned hops = 1 + (unsigned)_i / 8, narrow = (unsigned)_i % 8;
+	const struct judgement *said;
+	struct world world;
+	struct life life;
+
+	if (narrow > hops)
+		return;
+	world_init(&world, first_seed() * 41 + (unsigned)_i);
+	world.link_mtu = 9000;
+	world.limit = 1500;
+	world.hops = hops;
+	world.narrow = narrow;
+	life_init(&life, &world);
+	life_run(&life, &world, 6);
+	said = &life.path.announced;
+	ck_assert_int_eq(said->verdict, VERDICT_BLACK_HOLE);
+	ck_assert_uint_eq(said->path_mtu, 1500);
+	ck_assert_int_eq(said->locus, narrow == 0 ? LOCUS_ON_LINK : LOCUS_AFTER);
+	if (narrow > 0)
+		ck_assert_uint_eq(said->locus_address.bytes[3], 100 + narrow);
+	ck_assert_uint_eq(life.announcements, 1);
+}
+END_TEST
+
+/* Large packets are lost more often than small ones: that is lossy, and nothing else. */
+START_TEST(loss_of_large_ones)
+{
+	static const unsigned rates[] = { 10, 20, 40 };
+
+	for (unsigned i = 0; i < 20; i++) {
+		struct world world;
+		struct life life;
+
+		world_init(&world, first_seed() * 43 + i);
+		world.link_mtu = 9000;
+		world.limit = 9000;
+		world.loss_full_percent = rates[_i];
+		life_init(&life, &world);
+		life_run(&life, &world, 200);
+		ck_assert_msg(life.said[VERDICT_LOSSY], "seed %lu: %u%% of the large ones lost, and "
+			      "not seen", world.seed, rates[_i]);
+		ck_assert(!life.said[VERDICT_BLACK_HOLE] && !life.said[VERDICT_REDUCED]);
+	}
+}
+END_TEST
+
+/* Plain loss is no matter of size. */
+START_TEST(plain_loss_is_not_lossy)
+{
+	for (unsigned i = 0; i < 50; i++) {
+		struct world world;
+		struct life life;
+
+		world_init(&world, first_seed() * 47 + i);
+		world.link_mtu = 9000;
+		world.limit = 9000;
+		world.loss_percent = 5 + 5 * (unsigned)_i;
+		life_init(&life, &world);
+		life_run(&life, &world, 300);
+		ck_assert_msg(!life.said[VERDICT_LOSSY], "seed %lu", world.seed);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ways");
+	TCase *all = tcase_create("all");
+
+	tcase_set_timeout(all, 280);
+	tcase_add_loop_test(all, ways_and_methods, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_loop_test(all, flows_differ, 0, FLOWS_MOST + 1);
+	tcase_add_loop_test(all, walk_finds_the_hop, 0, 64);
+	tcase_add_loop_test(all, loss_of_large_ones, 0, 3);
+	tcase_add_loop_test(all, plain_loss_is_not_lossy, 0, 5);
+	suite_add_tcase(suite, all);
+	return tap_run(suite);
+}
