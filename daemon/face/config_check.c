@@ -40,12 +40,32 @@ static void check_times(struct reading *reading, const struct draft *draft)
 			 draft->name);
 }
 
+/* Two families are two paths: an address, the peer's or ours, is of one alone. */
+static void check_both_families(struct reading *reading, const struct draft *draft)
+{
+	const struct config_peer *peer = &draft->peer;
+
+	if (!peer->host)
+		complain(reading, draft_place(draft, "Family"),
+			 "[Peer %s]: Family=both: expected a host name in Address=, this is an "
+			 "address of one family",
+			 draft->name);
+	if (peer->source.family)
+		complain(reading, draft_place(draft, "Source"),
+			 "[Peer %s]: Source= is %s: expected none with Family=both", draft->name,
+			 peer->source.family == ADDRESS_IPV4 ? "IPv4" : "IPv6");
+}
+
 /* A host name takes the family of the source, so that it resolves to what can be sent to. */
 static void check_families(struct reading *reading, struct draft *draft)
 {
 	struct config_peer *peer = &draft->peer;
 	uint8_t family = peer->host ? peer->family : peer->address.family;
 
+	if (peer->family_both) {
+		check_both_families(reading, draft);
+		return;
+	}
 	if (peer->family && family != peer->family)
 		complain(reading, draft_place(draft, "Family"),
 			 "[Peer %s]: Address= is %s: expected Family=any or the same", draft->name,
@@ -63,7 +83,8 @@ static void check_families(struct reading *reading, struct draft *draft)
 static void check_expected(struct reading *reading, const struct draft *draft)
 {
 	const struct config_peer *peer = &draft->peer;
-	bool ipv6 = peer->address.family == ADDRESS_IPV6 || peer->family == ADDRESS_IPV6;
+	bool ipv6 = peer->address.family == ADDRESS_IPV6 || peer->family == ADDRESS_IPV6 ||
+		    peer->family_both;
 
 	/* RFC 8200 section 5: no IPv6 path is smaller */
 	if (ipv6 && peer->settings.expect_mtu && peer->settings.expect_mtu < IPV6_SMALLEST_MTU)
@@ -78,29 +99,27 @@ static bool zone_differs(const char *zone, const char *interface)
 	return strspn(zone, "0123456789") != strlen(zone) && strcmp(zone, interface);
 }
 
-static void check_interfaces(struct reading *reading, struct draft *draft)
+/* RFC 4007 section 6: a link-local address is one of a single link, by which alone it is reached.
+ */
+static void check_zone(struct reading *reading, struct draft *draft)
 {
 	struct config_peer *peer = &draft->peer;
 
-	if (peer->interface_count > 1) {
+	if (peer->interface_count > 1)
 		complain(reading, draft_place(draft, "Interface"),
-			 "[Peer %s]: Interface= more than once: %s", draft->name, NOT_AVAILABLE);
-		return;
-	}
-	if (peer->zone_link[0]) {
-		if (peer->interface_count && zone_differs(peer->zone_link, peer->interfaces[0]))
-			complain(reading, draft_place(draft, "Address"),
-				 "[Peer %s]: %%%s is not Interface=%s: expected the same link",
-				 draft->name, peer->zone_link, peer->interfaces[0]);
-	} else if (address_is_link_local(&peer->address)) {
-		if (peer->interface_count)
-			memcpy(peer->zone_link, peer->interfaces[0], LINK_NAME_SIZE);
-		else
-			complain(reading, draft_place(draft, "Address"),
-				 "[Peer %s]: the address is link-local: expected %%LINK behind it, "
-				 "or Interface=",
-				 draft->name);
-	}
+			 "[Peer %s]: the address is link-local: expected one Interface=",
+			 draft->name);
+	else if (peer->interface_count == 0 && !peer->zone_link[0])
+		complain(reading, draft_place(draft, "Address"),
+			 "[Peer %s]: the address is link-local: expected %%LINK behind it, "
+			 "or Interface=",
+			 draft->name);
+	else if (!peer->zone_link[0])
+		memcpy(peer->zone_link, peer->interfaces[0], LINK_NAME_SIZE);
+	else if (peer->interface_count && zone_differs(peer->zone_link, peer->interfaces[0]))
+		complain(reading, draft_place(draft, "Address"),
+			 "[Peer %s]: %%%s is not Interface=%s: expected the same link", draft->name,
+			 peer->zone_link, peer->interfaces[0]);
 }
 
 static void check_peer(struct reading *reading, struct draft *draft)
@@ -116,7 +135,8 @@ static void check_peer(struct reading *reading, struct draft *draft)
 		return;
 	check_families(reading, draft);
 	check_expected(reading, draft);
-	check_interfaces(reading, draft);
+	if (address_is_link_local(&draft->peer.address))
+		check_zone(reading, draft);
 }
 
 static int peer_move(struct reading *reading, struct draft *draft)

@@ -152,17 +152,16 @@ static int parse_family(struct assignment *assignment)
 {
 	struct config_peer *peer = assignment->value;
 	enum address_family family = ADDRESS_NONE;
+	bool both = !strcmp(assignment->text, "both");
 
-	if (!strcmp(assignment->text, "both"))
-		return wrong(assignment, NOT_AVAILABLE);
 	if (!strcmp(assignment->text, "ipv4"))
 		family = ADDRESS_IPV4;
 	else if (!strcmp(assignment->text, "ipv6"))
 		family = ADDRESS_IPV6;
-	else if (strcmp(assignment->text, "any"))
+	else if (!both && strcmp(assignment->text, "any"))
 		return -EINVAL;
 	peer->family = family;
-	peer->family_both = false;
+	peer->family_both = both;
 	return 0;
 }
 

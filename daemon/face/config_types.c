@@ -210,15 +210,7 @@ static const char *const method_words[] = {[METHOD_AUTO] = "auto",
 
 static int parse_method(struct assignment *assignment)
 {
-	int r = word_store(assignment, method_words, METHOD_RESPONDER + 1);
-
-	if (r < 0)
-		return r;
-	if (*(unsigned *)assignment->value > METHOD_ICMP) {
-		assignment->wrong = NOT_AVAILABLE;
-		return -EINVAL;
-	}
-	return 0;
+	return word_store(assignment, method_words, METHOD_RESPONDER + 1);
 }
 
 static void print_method(const char *name, const void *value, FILE *out)

@@ -138,15 +138,12 @@ END_TEST
 START_TEST(later)
 {
 	static const char *const daemon[] = {
-		"Responder=yes", "Responder=8899",   "MetricsFile=/run/x",
-		"Clamp=route",	 "Clamp=link",	     "ClampDiscovered=on",
-		"ClampAfter=4",	 "ClampFloor=1500",  "ClampRetry=11min",
-		"Discover=nfs",	 "Discover=storage", "Discover=gateways ceph",
+		"MetricsFile=/run/x",	  "Clamp=route",  "Clamp=link",
+		"ClampDiscovered=on",	  "ClampAfter=4", "ClampFloor=1500",
+		"ClampRetry=11min",	  "Discover=nfs", "Discover=storage",
+		"Discover=gateways ceph",
 	};
-	static const char *const peer[] = {
-		"Clamp=route", "ClampAfter=1", "ClampFloor=68",	   "Method=tcp",
-		"Method=udp",  "Flows=2",      "Method=responder", "Family=both",
-	};
+	static const char *const peer[] = {"Clamp=route", "ClampAfter=1", "ClampFloor=68"};
 	char complaint[100];
 
 	for (unsigned i = 0; i < sizeof(daemon) / sizeof(daemon[0]); i++) {
@@ -159,14 +156,93 @@ START_TEST(later)
 			 peer[i]);
 		bad_peer(peer[i], complaint);
 	}
-	bad_peer("Interface=eth0 eth1",
-		 "[Peer a]: Interface= more than once: not available in this version");
 	bad("[Link a]\nClamp=link\n", "t.conf:2: Clamp=link: not available in this version\n");
-	/* the defaults may be written down, and what waits for another key */
-	config_free(good("[Daemon]\nResponder=off\nMetricsFile=\nClamp=off\nClampDiscovered=false\n"
+	/* the defaults may be written down */
+	config_free(good("[Daemon]\nMetricsFile=\nClamp=off\nClampDiscovered=false\n"
 			 "ClampAfter=3\nClampFloor=1280\nClampRetry=600\nDiscover=storage\n"
-			 "Discover=gateways\n[Peer a]\nAddress=a\nMethod=icmp\nPort=1\nFlows=1\n"
+			 "Discover=gateways\n[Peer a]\nAddress=a\n"
 			 "Clamp=off\n[Link x]\nClamp=off\n"));
+}
+END_TEST
+
+START_TEST(methods)
+{
+	struct config *config =
+		good("[Peer a]\nAddress=a\nMethod=icmp\nPort=1\nFlows=64\n"
+		     "[Peer b]\nAddress=a\nMethod=tcp\n[Peer c]\nAddress=a\nMethod=udp\nFlows=2\n"
+		     "[Peer d]\nAddress=a\nMethod=responder\nPort=65535\n"
+		     "[Peer e]\nAddress=a\nMethod=auto\nPort=3260\n");
+	static const enum method expected[] = {METHOD_ICMP, METHOD_TCP, METHOD_UDP,
+					       METHOD_RESPONDER, METHOD_AUTO};
+
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_int_eq(config->peers[i].settings.method, expected[i]);
+	ck_assert_uint_eq(config->peers[0].port, 1);
+	ck_assert_uint_eq(config->peers[0].flows, 64);
+	/* the method's own */
+	ck_assert_uint_eq(config->peers[1].port, 0);
+	ck_assert_uint_eq(config->peers[1].flows, 1);
+	ck_assert_uint_eq(config->peers[2].flows, 2);
+	ck_assert_uint_eq(config->peers[3].port, 65535);
+	config_free(config);
+	bad_peer("Flows=0", "Flows=0: expected a number from 1 to 64");
+	bad_peer("Flows=65", "Flows=65: expected a number from 1 to 64");
+	bad_peer("Method=ping", "Method=ping: expected auto, icmp, tcp, udp or responder");
+}
+END_TEST
+
+START_TEST(responder)
+{
+	static const struct {
+		const char *text;
+		uint16_t port;
+	} texts[] = {{"yes", 8899}, {"1", 8899},    {"off", 0},	     {"0", 0},
+		     {"2", 2},	    {"8899", 8899}, {"65535", 65535}};
+	char text[64];
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct config *config;
+
+		snprintf(text, sizeof(text), "[Daemon]\nResponder=%s\n", texts[i].text);
+		config = good(text);
+		ck_assert_uint_eq(config->responder_port, texts[i].port);
+		config_free(config);
+	}
+	bad_daemon("Responder=65536", "Responder=65536: expected no, yes or a port, 2 to 65535");
+	bad_daemon("Responder=maybe", "Responder=maybe: expected no, yes or a port, 2 to 65535");
+}
+END_TEST
+
+/* Each family and each link is a path; what is of one family or one link alone goes with neither.
+ */
+START_TEST(several_paths)
+{
+	struct config *config =
+		good("[Peer a]\nAddress=san\nFamily=both\nInterface=eth0 eth1\n"
+		     "Interface=eth2\nExpectMTU=1280\n"
+		     "[Peer b]\nAddress=192.0.2.1\nInterface=eth1\nInterface=eth0\n");
+
+	ck_assert(config->peers[0].family_both);
+	ck_assert_int_eq(config->peers[0].family, ADDRESS_NONE);
+	ck_assert_uint_eq(config->peers[0].interface_count, 3);
+	ck_assert_str_eq(config->peers[0].interfaces[2], "eth2");
+	ck_assert_uint_eq(config->peers[1].interface_count, 2);
+	ck_assert_str_eq(config->peers[1].interfaces[0], "eth1");
+	config_free(config);
+	/* said again in a later file */
+	config = good("[Peer a]\nAddress=san\nFamily=both\nFamily=ipv6\n");
+	ck_assert(!config->peers[0].family_both);
+	config_free(config);
+	bad_peer("Family=both", "[Peer a]: Family=both: expected a host name in Address=, this is "
+				"an address of one family");
+	bad("[Peer a]\nAddress=san\nFamily=both\nSource=2001:db8::1\n",
+	    "t.conf:4: [Peer a]: Source= is IPv6: expected none with Family=both\n");
+	bad("[Peer a]\nAddress=san\nFamily=both\nExpectMTU=1279\n",
+	    "t.conf:4: [Peer a]: ExpectMTU=1279: expected at least 1280 for IPv6\n");
+	bad("[Peer a]\nAddress=fe80::1\nInterface=eth0 eth1\n",
+	    "t.conf:3: [Peer a]: the address is link-local: expected one Interface=\n");
+	bad("[Peer a]\nAddress=fe80::1%eth0\nInterface=eth0\nInterface=eth1\n",
+	    "t.conf:4: [Peer a]: the address is link-local: expected one Interface=\n");
 }
 END_TEST
 
@@ -236,6 +312,9 @@ int main(void)
 	tcase_add_test(tests, addresses);
 	tcase_add_test(tests, good_addresses);
 	tcase_add_test(tests, later);
+	tcase_add_test(tests, methods);
+	tcase_add_test(tests, responder);
+	tcase_add_test(tests, several_paths);
 	tcase_add_test(tests, times);
 	tcase_add_test(tests, address_texts);
 	suite_add_tcase(suite, tests);
