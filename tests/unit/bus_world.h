@@ -19,7 +19,7 @@
 
 #include "../../daemon/face/bus.h"
 #include "../../daemon/face/report.h"
-#include "sample.h"
+#include "example.h"
 
 #define HELD_LARGEST 80
 #define NOBODY 65534
@@ -30,7 +30,7 @@ struct world {
 	char address[96];
 	pid_t daemon;
 	sd_event *event;
-	struct sample sample;
+	struct example sample;
 	struct journal journal;
 	struct bus *bus;
 	sd_bus *client;
@@ -242,7 +242,7 @@ static inline void world_begin(struct world *world)
 	snprintf(world->address, sizeof(world->address), "unix:path=%s/bus", world->folder);
 	world_config(world);
 	setenv("DBUS_SYSTEM_BUS_ADDRESS", world->address, 1);
-	sample_init(&world->sample);
+	example_init(&world->sample);
 	journal_init(&world->journal);
 	journal_choose(&world->journal, true);
 	ck_assert_int_ge(sd_event_new(&world->event), 0);

@@ -20,12 +20,12 @@
 
 #include "../../daemon/face/journal.h"
 #include "../../daemon/face/messages.h"
-#include "sample.h"
+#include "example.h"
 
 #define JOURNALD "/lib/systemd/systemd-journald"
 #define WAIT_SEC 20
 
-static struct sample sample;
+static struct example sample;
 static struct journal journal;
 static pid_t journald;
 
@@ -63,7 +63,7 @@ static void open_journald(void)
 	}
 	while (access("/run/systemd/journal/socket", F_OK) < 0)
 		ck_assert_msg(wait_more(end), "journald did not start");
-	sample_init(&sample);
+	example_init(&sample);
 	journal_init(&journal);
 	ck_assert(!journal.to_stderr);
 }
@@ -120,7 +120,7 @@ START_TEST(worsened)
 	struct path *path = &sample.paths[3];
 	struct json_object *record;
 
-	path->findings.list[0] = sample_finding();
+	path->findings.list[0] = example_finding();
 	path->findings.list[0].id = FINDING_PTB_WRONG;
 	path->findings.count = 1;
 	journal_verdict(&journal, &sample.peer[2], path, &before, &path->announced);
@@ -169,7 +169,7 @@ END_TEST
 
 START_TEST(the_other_kinds)
 {
-	struct finding finding = sample_finding();
+	struct finding finding = example_finding();
 	struct link before = sample.link[1].link, now = before;
 	struct json_object *record;
 

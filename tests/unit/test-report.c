@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "../../daemon/face/report.h"
-#include "sample.h"
+#include "example.h"
 
 static char *table_text(const struct roster *roster, bool colour, unsigned width)
 {
@@ -34,11 +34,11 @@ static size_t table_longest(const char *text)
 
 START_TEST(table_says_it_all)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 
-	sample_init(&sample);
-	sample.link[1].findings.list[0] = sample_finding();
+	example_init(&sample);
+	sample.link[1].findings.list[0] = example_finding();
 	sample.link[1].findings.count = 1;
 	text = table_text(&sample.roster, false, 0);
 	ck_assert(strncmp(text, "PEER ", 5) == 0);
@@ -53,10 +53,10 @@ END_TEST
 
 START_TEST(clean_table_says_no_more)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.peer[2].path_count = 1;
 	text = table_text(&sample.roster, false, 80);
 	ck_assert_ptr_null(strstr(text, "\n\n"));
@@ -66,12 +66,12 @@ END_TEST
 
 START_TEST(table_fits_the_screen)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 
-	sample_init(&sample);
+	example_init(&sample);
 	memset(sample.peer[0].name, 'd', PEER_NAME_LONGEST);
-	sample.paths[0].address = sample_address("2001:db8:1111:2222:3333:4444:5555:6666");
+	sample.paths[0].address = example_address("2001:db8:1111:2222:3333:4444:5555:6666");
 	sample.paths[3].announced.reason = REASON_SILENT;
 	strcpy(sample.paths[3].link_name, "enp129s0f1np1vf");
 	text = table_text(&sample.roster, false, 80);
@@ -88,10 +88,10 @@ END_TEST
 
 START_TEST(table_in_colour)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 
-	sample_init(&sample);
+	example_init(&sample);
 	text = table_text(&sample.roster, true, 80);
 	ck_assert_ptr_nonnull(strstr(text, "\033[1;31mblack-hole"));
 	free(text);
@@ -123,12 +123,12 @@ static const char *text_of(struct json_object *object, const char *key)
 
 START_TEST(document)
 {
-	struct sample sample;
+	struct example sample;
 	struct json_object *all, *peer, *path, *finding;
 	char *text;
 
-	sample_init(&sample);
-	sample.paths[3].findings.list[0] = sample_finding();
+	example_init(&sample);
+	sample.paths[3].findings.list[0] = example_finding();
 	sample.paths[3].findings.count = 1;
 	sample.paths[2].findings = sample.paths[3].findings;
 	text = report_json(&sample.roster, false);
@@ -163,11 +163,11 @@ END_TEST
 
 START_TEST(document_pretty)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 	struct json_object *all;
 
-	sample_init(&sample);
+	example_init(&sample);
 	text = report_json(&sample.roster, true);
 	ck_assert_ptr_nonnull(strstr(text, "\n  \"Peers\""));
 	all = json_tokener_parse(text);
@@ -199,11 +199,11 @@ END_TEST
 
 START_TEST(exit_codes)
 {
-	struct sample sample;
+	struct example sample;
 	struct roster empty = {};
 	struct judgement *a, *b;
 
-	sample_init(&sample);
+	example_init(&sample);
 	a = &sample.paths[2].announced;
 	b = &sample.paths[0].announced;
 	ck_assert_int_eq(report_exit_code(&empty), 3);

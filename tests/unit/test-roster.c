@@ -3,13 +3,13 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "sample.h"
+#include "example.h"
 
 START_TEST(worst_path_is_the_peers)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	ck_assert_ptr_eq(peer_worst_path(&sample.peer[2]), &sample.paths[3]);
 	ck_assert_int_eq(peer_verdict(&sample.peer[2]), VERDICT_BLACK_HOLE);
 	ck_assert_int_eq(peer_verdict(&sample.peer[0]), VERDICT_CONSISTENT);
@@ -19,9 +19,9 @@ END_TEST
 
 START_TEST(of_equal_paths_the_first)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.paths[2] = sample.paths[3];
 	ck_assert_ptr_eq(peer_worst_path(&sample.peer[2]), &sample.paths[2]);
 	sample.paths[2].announced.severity = SEVERITY_WARNING;
@@ -41,9 +41,9 @@ END_TEST
 
 START_TEST(severity_is_of_any_path)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.paths[3].announced.severity = SEVERITY_WARNING; /* not confirmed */
 	sample.paths[2].announced.verdict = VERDICT_MISCONFIGURED;
 	sample.paths[2].announced.severity = SEVERITY_CRITICAL;
@@ -53,10 +53,10 @@ END_TEST
 
 START_TEST(the_whole)
 {
-	struct sample sample;
+	struct example sample;
 	struct roster empty = {};
 
-	sample_init(&sample);
+	example_init(&sample);
 	ck_assert_int_eq(roster_verdict(&sample.roster), VERDICT_BLACK_HOLE);
 	ck_assert_int_eq(roster_severity(&sample.roster), SEVERITY_CRITICAL);
 	ck_assert_uint_eq(roster_peers_faulty(&sample.roster), 1);
@@ -68,12 +68,12 @@ END_TEST
 
 START_TEST(links_count_too)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.peer[2].path_count = 1;
 	ck_assert_int_eq(roster_severity(&sample.roster), SEVERITY_OK);
-	sample.link[1].findings.list[0] = sample_finding();
+	sample.link[1].findings.list[0] = example_finding();
 	sample.link[1].findings.count = 1;
 	ck_assert_int_eq(link_state_severity(&sample.link[1]), SEVERITY_WARNING);
 	ck_assert_int_eq(link_state_severity(&sample.link[0]), SEVERITY_OK);
@@ -88,10 +88,10 @@ END_TEST
 
 START_TEST(found_by_name)
 {
-	struct sample sample;
+	struct example sample;
 	struct roster empty = {};
 
-	sample_init(&sample);
+	example_init(&sample);
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_ptr_eq(roster_peer(&sample.roster, sample.peer[i].name), &sample.peer[i]);
 	ck_assert_ptr_null(roster_peer(&sample.roster, ""));

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "sample.h"
+#include "example.h"
 
 #define ck_assert_text(call, text)                                                                 \
 	do {                                                                                       \
@@ -61,10 +61,10 @@ END_TEST
 
 START_TEST(black_hole_ipv4)
 {
-	struct sample sample;
+	struct example sample;
 	struct judgement *judgement = &sample.paths[3].announced;
 
-	sample_init(&sample);
+	example_init(&sample);
 	judgement->confirmed = true;
 	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
 		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get "
@@ -74,11 +74,11 @@ START_TEST(black_hole_ipv4)
 		      "; seen by one method only");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
 		      "ip route replace 192.0.2.10 dev eth1 mtu lock 1500");
-	sample.paths[3].route.gateway = sample_address("192.0.2.254");
+	sample.paths[3].route.gateway = example_address("192.0.2.254");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
 		      "ip route replace 192.0.2.10 via 192.0.2.254 dev eth1 mtu lock 1500");
 	judgement->locus = LOCUS_AFTER;
-	judgement->locus_address = sample_address("192.0.2.254");
+	judgement->locus_address = example_address("192.0.2.254");
 	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
 		      "without a word (after 192.0.2.254), 9000 expected");
 }
@@ -86,9 +86,9 @@ END_TEST
 
 START_TEST(ipv6_counts_its_own_header)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	ck_assert_text(words_verdict_sentence(&sample.peer[0], &sample.paths[0],
 					      &sample.paths[0].announced),
 		       "peer db (2001:db8::2) by eth0: consistent: packets of 9000 bytes pass "
@@ -98,14 +98,14 @@ END_TEST
 
 START_TEST(reduced_names_the_router)
 {
-	struct sample sample;
+	struct example sample;
 	struct judgement judgement = {.verdict = VERDICT_REDUCED,
 				      .path_mtu = 1500,
-				      .router = sample_address("192.0.2.254"),
+				      .router = example_address("192.0.2.254"),
 				      .locus = LOCUS_AT,
-				      .locus_address = sample_address("192.0.2.254")};
+				      .locus_address = example_address("192.0.2.254")};
 
-	sample_init(&sample);
+	example_init(&sample);
 	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
 		       "peer san-a (192.0.2.10) by eth0: reduced: packets above 1500 bytes do not "
 		       "pass, and router 192.0.2.254 says so; 9000 expected (ping payload 1472, "
@@ -120,11 +120,11 @@ END_TEST
 
 START_TEST(misconfigured_says_why)
 {
-	struct sample sample;
+	struct example sample;
 	struct judgement judgement = {
 		.verdict = VERDICT_MISCONFIGURED, .reason = REASON_LINK_SMALLER, .path_mtu = 1500};
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.paths[2].facts.capacity = 1500;
 	ck_assert_text(
 		words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
@@ -139,11 +139,11 @@ END_TEST
 /* Not a matter of sizes, so none is named. */
 START_TEST(own_address)
 {
-	struct sample sample;
+	struct example sample;
 	struct judgement judgement = {.verdict = VERDICT_MISCONFIGURED,
 				      .reason = REASON_OWN_ADDRESS};
 
-	sample_init(&sample);
+	example_init(&sample);
 	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
 		       "peer san-a (192.0.2.10) by eth0: misconfigured: the address is this host's "
 		       "own");
@@ -191,7 +191,7 @@ END_TEST
 START_TEST(every_finding_has_text_and_advice)
 {
 	for (int id = 0; id < FINDING_COUNT; id++) {
-		struct finding finding = sample_finding();
+		struct finding finding = example_finding();
 		char *text, *advice;
 
 		finding.id = id;
@@ -207,12 +207,12 @@ END_TEST
 
 START_TEST(finding_sentences)
 {
-	struct finding finding = sample_finding();
+	struct finding finding = example_finding();
 
 	ck_assert_text(words_finding_text(&finding), "link eth1 has an MTU of 1500, 9000 expected");
 	ck_assert_has(words_finding_advice(&finding), "ip link set dev eth1 mtu 9000");
 	finding.id = FINDING_PTB_WRONG;
-	finding.from = sample_address("192.0.2.254");
+	finding.from = example_address("192.0.2.254");
 	finding.should = 1400;
 	ck_assert_text(words_finding_text(&finding),
 		       "192.0.2.254 reports an MTU of 1500, but what passes is 1400");

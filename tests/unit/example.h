@@ -9,7 +9,7 @@
 
 #include "../../daemon/face/words.h"
 
-struct sample {
+struct example {
 	struct path paths[4];
 	struct peer peer[3];
 	struct link_state link[2];
@@ -18,7 +18,7 @@ struct sample {
 	struct roster roster;
 };
 
-static inline struct address sample_address(const char *text)
+static inline struct address example_address(const char *text)
 {
 	struct address address = {};
 	char zone[LINK_NAME_SIZE];
@@ -28,11 +28,11 @@ static inline struct address sample_address(const char *text)
 	return address;
 }
 
-static inline struct path sample_path(const char *address, const char *link, uint32_t mtu,
+static inline struct path example_path(const char *address, const char *link, uint32_t mtu,
 				      enum verdict verdict)
 {
 	struct path path = {
-		.address = sample_address(address),
+		.address = example_address(address),
 		.link_mtu = 9000,
 		.facts = {.expected = 9000, .capacity = 9000, .kernel_mtu = 9000},
 		.announced = {.verdict = verdict, .path_mtu = mtu},
@@ -50,13 +50,13 @@ static inline struct path sample_path(const char *address, const char *link, uin
 }
 
 /* db: consistent by IPv6; gw: consistent; san-a: one path consistent, one a black hole. */
-static inline void sample_init(struct sample *sample)
+static inline void example_init(struct example *sample)
 {
 	memset(sample, 0, sizeof(*sample));
-	sample->paths[0] = sample_path("2001:db8::2", "eth0", 9000, VERDICT_CONSISTENT);
-	sample->paths[1] = sample_path("192.0.2.254", "eth0", 9000, VERDICT_CONSISTENT);
-	sample->paths[2] = sample_path("192.0.2.10", "eth0", 9000, VERDICT_CONSISTENT);
-	sample->paths[3] = sample_path("192.0.2.10", "eth1", 1500, VERDICT_BLACK_HOLE);
+	sample->paths[0] = example_path("2001:db8::2", "eth0", 9000, VERDICT_CONSISTENT);
+	sample->paths[1] = example_path("192.0.2.254", "eth0", 9000, VERDICT_CONSISTENT);
+	sample->paths[2] = example_path("192.0.2.10", "eth0", 9000, VERDICT_CONSISTENT);
+	sample->paths[3] = example_path("192.0.2.10", "eth1", 1500, VERDICT_BLACK_HOLE);
 	sample->paths[3].announced.direction = DIRECTION_UNKNOWN;
 	sample->peer[0] = (struct peer){.name = "db", .paths = &sample->paths[0], .path_count = 1};
 	sample->peer[1] = (struct peer){.name = "gw",
@@ -76,7 +76,7 @@ static inline void sample_init(struct sample *sample)
 		.peers = sample->peers, .peer_count = 3, .links = sample->links, .link_count = 2};
 }
 
-static inline struct finding sample_finding(void)
+static inline struct finding example_finding(void)
 {
 	return (struct finding){.id = FINDING_LINK_BELOW_EXPECTED,
 				.severity = SEVERITY_WARNING,
