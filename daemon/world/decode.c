@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads echo replies, and the reports that quote an echo request. Looks at no byte that was not
+ * Reads the answers to our probes, and the reports that quote one. Looks at no byte that was not
  * captured; does not ask whose probe it was, and verifies no checksum.
  */
 #include "decode.h"
@@ -10,12 +10,18 @@
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
 #include <string.h>
+
+#include "responder_message.h"
 
 #define IPV4_HEADER 20U
 #define IPV6_HEADER 40U
 #define ICMP_HEADER 8U
 #define NONCE_END (ICMP_HEADER + sizeof(uint64_t))
+#define QUOTE_LEAST 8U /* RFC 792: 64 bits of what follows the IP header */
+#define TCP_HEADER 20U
+#define UDP_HEADER 8U
 #define EXTENSIONS_MOST 8 /* of a quoted packet; ours has none, routers may add a few */
 
 /* What is left to read of the captured bytes. */
@@ -43,22 +49,26 @@ static bool view_skip(struct view *view, size_t length)
 	return true;
 }
 
-/* Moves from the IPv4 header to the ICMP header. */
-static bool view_enter_ipv4(struct view *view)
+/* Moves from the IPv4 header to what follows it. */
+static bool view_enter_ipv4(struct view *view, uint8_t *ret_protocol)
 {
 	size_t header;
 
 	if (view->left < IPV4_HEADER || view->at[0] >> 4 != IPVERSION)
 		return false;
 	header = (view->at[0] & 0xfU) * 4U;
-	if (header < IPV4_HEADER || view->at[9] != IPPROTO_ICMP)
+	if (header < IPV4_HEADER || (view_u16(view, 6) & IP_OFFMASK) != 0)
 		return false;
-	if ((view_u16(view, 6) & IP_OFFMASK) != 0)
-		return false;
-	return view_skip(view, header) && view->left >= ICMP_HEADER;
+	*ret_protocol = view->at[9];
+	return view_skip(view, header) && view->left >= QUOTE_LEAST;
 }
 
-/* Moves over one extension header; false when it does not lead to the begin of an ICMP header.
+static bool protocol_is_ours(uint8_t protocol)
+{
+	return protocol == IPPROTO_ICMPV6 || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
+}
+
+/* Moves over one extension header; false when it does not lead to the begin of what we sent.
  * RFC 8200 section 4: the length of all but the fragment header counts 8 bytes beyond the first. */
 static bool view_skip_extension(struct view *view, uint8_t *next)
 {
@@ -79,7 +89,7 @@ static bool view_skip_extension(struct view *view, uint8_t *next)
 	return view_skip(view, length);
 }
 
-static bool view_enter_ipv6(struct view *view)
+static bool view_enter_ipv6(struct view *view, uint8_t *ret_protocol)
 {
 	uint8_t next;
 
@@ -87,11 +97,12 @@ static bool view_enter_ipv6(struct view *view)
 		return false;
 	next = view->at[6];
 	view_skip(view, IPV6_HEADER);
-	for (unsigned i = 0; next != IPPROTO_ICMPV6; i++) {
+	for (unsigned i = 0; !protocol_is_ours(next); i++) {
 		if (i == EXTENSIONS_MOST || !view_skip_extension(view, &next))
 			return false;
 	}
-	return view->left >= ICMP_HEADER;
+	*ret_protocol = next;
+	return view->left >= QUOTE_LEAST;
 }
 
 static void answer_take_echo(struct answer *answer, const struct view *icmp)
@@ -103,31 +114,83 @@ static void answer_take_echo(struct answer *answer, const struct view *icmp)
 		memcpy(&answer->nonce, icmp->at + ICMP_HEADER, sizeof(answer->nonce));
 }
 
+static bool answer_take_quoted_echo(struct answer *answer, const struct view *icmp, uint8_t type)
+{
+	if (icmp->at[0] != type || icmp->at[1] != 0)
+		return false;
+	answer_take_echo(answer, icmp);
+	return true;
+}
+
+/* The number is in the first 8 bytes, so that the shortest quote tells it. We send SYN alone. */
+static bool answer_take_quoted_tcp(struct answer *answer, const struct view *tcp)
+{
+	if (tcp->left > 13 && tcp->at[13] != TH_SYN)
+		return false;
+	answer->probe = PROBE_SYN;
+	answer->ident = view_u16(tcp, 0);
+	answer->nonce = view_u16(tcp, 4);
+	answer->sequence = view_u16(tcp, 6);
+	return true;
+}
+
+/* The payload tells once as much of it is quoted as the smallest probe has; without it only
+ * IPv4's identification does. */
+static bool answer_take_quoted_udp(struct answer *answer, struct view udp, bool has_sequence)
+{
+	struct responder_message message;
+
+	answer->probe = PROBE_UDP;
+	answer->ident = view_u16(&udp, 0);
+	view_skip(&udp, UDP_HEADER);
+	if (udp.left < RESPONDER_MESSAGE_SIZE)
+		return has_sequence;
+	answer->has_nonce = true;
+	if (!responder_message_decode(udp.at, udp.left, &message)) {
+		memcpy(&answer->nonce, udp.at, sizeof(answer->nonce));
+		answer->sequence = view_u16(&udp, sizeof(answer->nonce));
+		return true;
+	}
+	answer->probe = PROBE_RESPONDER;
+	answer->nonce = message.nonce;
+	answer->sequence = message.sequence;
+	return message.kind == RESPONDER_PROBE;
+}
+
 /* `quote` is what follows the header of a report. */
 static bool answer_take_quote_ipv4(struct answer *answer, struct view quote)
 {
 	struct view ip = quote;
+	uint8_t protocol;
 
-	if (!view_enter_ipv4(&quote) || quote.at[0] != ICMP_ECHO || quote.at[1] != 0)
+	if (!view_enter_ipv4(&quote, &protocol))
 		return false;
 	answer->to.family = ADDRESS_IPV4;
 	memcpy(answer->to.bytes, ip.at + 16, 4);
 	answer->size = view_u16(&ip, 2);
-	answer_take_echo(answer, &quote);
-	return true;
+	answer->sequence = view_u16(&ip, 4);
+	if (protocol == IPPROTO_ICMP)
+		return answer_take_quoted_echo(answer, &quote, ICMP_ECHO);
+	if (protocol == IPPROTO_TCP)
+		return answer_take_quoted_tcp(answer, &quote);
+	return protocol == IPPROTO_UDP && answer_take_quoted_udp(answer, quote, true);
 }
 
 static bool answer_take_quote_ipv6(struct answer *answer, struct view quote)
 {
 	struct view ip = quote;
+	uint8_t protocol;
 
-	if (!view_enter_ipv6(&quote) || quote.at[0] != ICMP6_ECHO_REQUEST || quote.at[1] != 0)
+	if (!view_enter_ipv6(&quote, &protocol))
 		return false;
 	answer->to.family = ADDRESS_IPV6;
 	memcpy(answer->to.bytes, ip.at + 24, 16);
 	answer->size = IPV6_HEADER + view_u16(&ip, 4);
-	answer_take_echo(answer, &quote);
-	return true;
+	if (protocol == IPPROTO_ICMPV6)
+		return answer_take_quoted_echo(answer, &quote, ICMP6_ECHO_REQUEST);
+	if (protocol == IPPROTO_TCP)
+		return answer_take_quoted_tcp(answer, &quote);
+	return answer_take_quoted_udp(answer, quote, false);
 }
 
 static int unreachable_error_ipv4(uint8_t code)
@@ -206,8 +269,9 @@ bool decode_icmp(const uint8_t *packet, size_t captured, size_t length, struct a
 {
 	struct view view = {packet, captured < length ? captured : length};
 	struct answer answer = {.kind = ANSWER_ECHO};
+	uint8_t protocol;
 
-	if (!view_enter_ipv4(&view))
+	if (!view_enter_ipv4(&view, &protocol) || protocol != IPPROTO_ICMP)
 		return false;
 	if (view.at[0] == ICMP_ECHOREPLY) {
 		answer.size = (uint32_t)length;
@@ -240,6 +304,67 @@ bool decode_icmpv6(const uint8_t *packet, size_t captured, size_t length, struct
 		    !answer_take_quote_ipv6(&answer, quote))
 			return false;
 	}
+	*ret = answer;
+	return true;
+}
+
+/* RFC 9293 section 3.5.2: only with ACK does it say which SYN it answers. */
+bool decode_segment(uint8_t family, const uint8_t *packet, size_t captured, struct segment *ret)
+{
+	struct view view = {packet, captured};
+	uint8_t protocol = IPPROTO_TCP, flags;
+
+	if (family == ADDRESS_IPV4 && !view_enter_ipv4(&view, &protocol))
+		return false;
+	if (protocol != IPPROTO_TCP || view.left < TCP_HEADER)
+		return false;
+	flags = view.at[13] & (TH_SYN | TH_RST | TH_ACK);
+	if (flags != (TH_SYN | TH_ACK) && flags != (TH_RST | TH_ACK))
+		return false;
+	*ret = (struct segment){
+		.from_port = view_u16(&view, 0),
+		.to_port = view_u16(&view, 2),
+		.acknowledged = view_u32(&view, 8),
+		.opened = (flags & TH_SYN) != 0,
+	};
+	return true;
+}
+
+static bool answer_take_message(struct answer *answer, const struct responder_message *message)
+{
+	switch (message->kind) {
+	case RESPONDER_PROBE:
+		return false;
+	case RESPONDER_RECEIPT:
+		answer->kind = ANSWER_DELIVERED;
+		answer->size = message->size;
+		answer->fragment = message->fragment;
+		return true;
+	case RESPONDER_ANSWER:
+		answer->kind = ANSWER_ECHO;
+		return true;
+	case RESPONDER_COOKIE:
+		answer->kind = ANSWER_COOKIE;
+		answer->cookie = message->cookie;
+		return true;
+	}
+	return false;
+}
+
+bool decode_datagram(uint8_t family, const uint8_t *payload, size_t captured, size_t length,
+		     struct answer *ret)
+{
+	struct responder_message message;
+	struct answer answer = {.probe = PROBE_RESPONDER, .has_nonce = true};
+
+	if (!responder_message_decode(payload, captured < length ? captured : length, &message))
+		return false;
+	answer.sequence = message.sequence;
+	answer.nonce = message.nonce;
+	answer.size = (uint32_t)length + UDP_HEADER +
+		      (family == ADDRESS_IPV4 ? IPV4_HEADER : IPV6_HEADER);
+	if (!answer_take_message(&answer, &message))
+		return false;
 	*ret = answer;
 	return true;
 }

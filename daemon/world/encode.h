@@ -7,21 +7,31 @@
 
 #include "../core/facts.h"
 
-#define ENCODE_HEADER_LARGEST 36U /* IPv4 20, ICMP 8, nonce 8 */
+#define ENCODE_HEADER_LARGEST 80U /* IPv6 40, UDP 8, what the payload begins with 32 */
 #define ENCODE_PATTERN 0x5aa5U	  /* what the rest is filled with, 16 bits at a time */
-#define ENCODE_SMALLEST_IPV4 36U  /* whole packet, the nonce in it */
-#define ENCODE_SMALLEST_IPV6 56U
 
 /*
- * Writes what comes before the pattern: IPv4 from the IP header on (checksum, and where they are
- * 0 identification and source, are the kernel's to fill in), IPv6 from the ICMPv6 header on
- * (checksum the kernel's). `ttl` is for probes that name none. Returns the length written; the
- * pattern makes up the rest of probe->size. The size must be one that encode_check() allows.
+ * Writes what comes before the pattern, from the IP header on, checksums included. What IPv4's
+ * header leaves 0 is the kernel's to fill in: its checksum, an echo's identification and source.
+ * `ttl` is for probes that name none. Returns the length written; the pattern makes up the rest
+ * of probe->size. The probe must be one that encode_check() allows.
  */
-unsigned encode_icmp(const struct probe *probe, uint8_t ttl,
-		     uint8_t header[static ENCODE_HEADER_LARGEST]);
+unsigned encode_packet(const struct probe *probe, uint8_t ttl,
+		       uint8_t header[static ENCODE_HEADER_LARGEST]);
+
+/* The same of an ICMPv6 echo from the ICMPv6 header on: checksum and IPv6 header are the kernel's,
+ * which knows the source. */
 unsigned encode_icmpv6(const struct probe *probe, uint8_t header[static ENCODE_HEADER_LARGEST]);
 
-/* 0, -EINVAL when the size has no place for the nonce, -EMSGSIZE when it is above what an IP
- * header can say, -EAFNOSUPPORT when the address has no family. */
+/* A bare RST of that number, from and to where a PROBE_SYN like `probe` would go; size and
+ * sequence do not matter. RFC 9293 section 3.5.2: the number is what was acknowledged. */
+unsigned encode_reset(const struct probe *probe, uint32_t number, uint8_t ttl,
+		      uint8_t packet[static ENCODE_HEADER_LARGEST]);
+
+/* The number of a SYN, from which an answer or a report is known again. */
+uint32_t encode_number(const struct probe *probe);
+
+/* 0, -EINVAL when the size has no place for what the probe carries or it has no port, -EMSGSIZE
+ * when it is above what an IP header can say, -EAFNOSUPPORT when the address has no family,
+ * -EADDRNOTAVAIL when a checksum would need a source that is not given (all but echo). */
 int encode_check(const struct probe *probe);

@@ -1,126 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Probes out and answers in, in batches: what costs is waking up and calling the kernel, not the
- * packet. Of an answer only the head is read, the kernel tells how long it was. Does not match
- * answers to probes and never waits.
+ * packet. Does not match answers to probes and never waits.
  */
 #include "prober.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "decode.h"
+#include "backlog.h"
+#include "ear.h"
 #include "encode.h"
-#include "raw.h"
+#include "ports.h"
 
-#define BATCH RAW_BATCH
-#define BATCHES_A_WAKEUP 8 /* then others get their turn; the loop wakes us again */
-
-/* Growing array of probes, taken from the front. */
-struct backlog {
-	struct probe *list;
-	size_t first, count, room;
-};
-
-/* One family. */
+/* A socket that sends; order is kept among its probes. */
 struct side {
 	struct prober *prober;
-	struct raw raw;
-	sd_event_source *source;
+	struct ear ear;
 	struct backlog backlog;
-	uint32_t drops; /* of the kernel's counter: what was told */
-	bool blocked;	/* waits for EPOLLOUT */
+	bool blocked; /* waits for EPOLLOUT */
+};
+
+enum {
+	SIDE_IPV4,
+	SIDE_ICMPV6, /* echo alone */
+	SIDE_IPV6,   /* the rest */
+	SIDES,
 };
 
 struct prober {
 	struct prober_handlers handlers;
 	void *userdata;
-	struct side sides[2]; /* IPv4, IPv6 */
+	struct hearing hearing;
+	struct side sides[SIDES];
+	struct ports ports;
 	sd_event_source *refused_source;
 	struct answer *refused;
 	size_t refused_count, refused_room;
 	bool forgot; /* out of memory: something will never be answered, as after an overflow */
-	uint64_t sent, received;
-	struct raw_outbox *outbox;
-	struct raw_inbox *inbox;
+	uint64_t sent;
+	struct outbox *outbox;
 };
 
-static uint64_t now_monotonic(void)
+/* Makes room for one more. Keeps the old array when there is no memory. */
+static int refused_grow(struct prober *prober)
 {
-	struct timespec now;
+	size_t wanted = prober->refused_room == 0 ? BATCH : prober->refused_room * 2;
+	struct answer *larger;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
-}
-
-/* Makes room for one more of `count`. Keeps the old array when there is no memory. */
-static int array_grow(void **list, size_t *room, size_t count, size_t size)
-{
-	size_t wanted = *room == 0 ? BATCH : *room * 2;
-	void *larger;
-
-	if (count < *room)
+	if (prober->refused_count < prober->refused_room)
 		return 0;
-	larger = reallocarray(*list, wanted, size);
+	larger = reallocarray(prober->refused, wanted, sizeof(*larger));
 	if (larger == NULL)
 		return -ENOMEM;
-	*list = larger;
-	*room = wanted;
+	prober->refused = larger;
+	prober->refused_room = wanted;
 	return 0;
-}
-
-static int backlog_push(struct backlog *backlog, const struct probe *probe)
-{
-	void *list = backlog->list;
-	int r;
-
-	r = array_grow(&list, &backlog->room, backlog->first + backlog->count,
-		       sizeof(*backlog->list));
-	if (r < 0)
-		return r;
-	backlog->list = list;
-	backlog->list[backlog->first + backlog->count++] = *probe;
-	return 0;
-}
-
-/* Gives the memory of a long queue back once it is through. */
-static void backlog_pop(struct backlog *backlog, size_t count)
-{
-	backlog->first += count;
-	backlog->count -= count;
-	if (backlog->count > 0)
-		return;
-	backlog->first = 0;
-	if (backlog->room > BATCH) {
-		free(backlog->list);
-		backlog->list = NULL;
-		backlog->room = 0;
-	}
-}
-
-static const struct probe *backlog_front(const struct backlog *backlog)
-{
-	return backlog->list + backlog->first;
 }
 
 /* The answer waits for the loop: the caller of prober_send() is not to be called back. */
 static void prober_refuse(struct prober *prober, const struct probe *probe, int error)
 {
-	void *list = prober->refused;
-
 	sd_event_source_set_enabled(prober->refused_source, SD_EVENT_ONESHOT);
-	if (array_grow(&list, &prober->refused_room, prober->refused_count,
-		       sizeof(*prober->refused)) < 0) {
+	if (refused_grow(prober) < 0) {
 		prober->forgot = true;
 		return;
 	}
-	prober->refused = list;
 	prober->refused[prober->refused_count++] = (struct answer){
 		.kind = ANSWER_REFUSED,
+		.probe = probe->kind,
 		.to = probe->to,
 		.link = probe->link,
 		.ident = probe->ident,
@@ -137,7 +86,7 @@ static void side_block(struct side *side, bool blocked)
 	if (side->blocked == blocked)
 		return;
 	side->blocked = blocked;
-	sd_event_source_set_io_events(side->source, EPOLLIN | (blocked ? EPOLLOUT : 0U));
+	sd_event_source_set_io_events(side->ear.source, EPOLLIN | (blocked ? EPOLLOUT : 0U));
 }
 
 /*
@@ -152,7 +101,7 @@ static unsigned side_send(struct side *side, unsigned count)
 	bool again = false;
 
 	while (done < count) {
-		int r = raw_send(&side->raw, prober->outbox, done, count - done);
+		int r = outbox_send(prober->outbox, &side->ear.raw, done, count - done);
 
 		if (r == -EAGAIN) {
 			side_block(side, true);
@@ -181,21 +130,39 @@ static void side_flush(struct side *side)
 			side->backlog.count < BATCH ? (unsigned)side->backlog.count : BATCH;
 
 		for (unsigned i = 0; i < count; i++)
-			raw_outbox_put(side->prober->outbox, i, &side->raw, &front[i]);
+			outbox_put(side->prober->outbox, i, &side->ear.raw, &front[i]);
 		backlog_pop(&side->backlog, side_send(side, count));
 	}
 }
 
-void prober_send(struct prober *prober, const struct probe *probe)
+static struct side *prober_side(struct prober *prober, const struct probe *probe)
 {
-	struct side *side = &prober->sides[probe->to.family == ADDRESS_IPV6];
+	if (probe->to.family != ADDRESS_IPV6)
+		return &prober->sides[SIDE_IPV4];
+	return &prober->sides[probe->kind == PROBE_ECHO ? SIDE_ICMPV6 : SIDE_IPV6];
+}
+
+static int side_push(struct side *side, const struct probe *probe)
+{
 	int r;
 
 	r = encode_check(probe);
-	if (r == 0 && side->raw.fd < 0)
-		r = -EAFNOSUPPORT;
-	if (r == 0)
-		r = backlog_push(&side->backlog, probe);
+	if (r < 0)
+		return r;
+	if (side->ear.raw.fd < 0)
+		return -EAFNOSUPPORT;
+	/* from another port it could meet a connection of this host */
+	if (!ports_allow(&side->prober->ports, probe))
+		return -EADDRNOTAVAIL;
+	return backlog_push(&side->backlog, probe);
+}
+
+void prober_send(struct prober *prober, const struct probe *probe)
+{
+	struct side *side = prober_side(prober, probe);
+	int r;
+
+	r = side_push(side, probe);
 	if (r < 0)
 		prober_refuse(prober, probe, r);
 	else if (side->backlog.count >= BATCH)
@@ -204,59 +171,58 @@ void prober_send(struct prober *prober, const struct probe *probe)
 
 void prober_flush(struct prober *prober)
 {
-	side_flush(&prober->sides[0]);
-	side_flush(&prober->sides[1]);
-}
-
-static bool side_overflowed(struct side *side)
-{
-	uint32_t drops = side->raw.fd < 0 ? side->drops : raw_drops(&side->raw, side->drops);
-	bool moved = drops != side->drops;
-
-	side->drops = drops;
-	return moved;
+	for (unsigned i = 0; i < SIDES; i++)
+		side_flush(&prober->sides[i]);
 }
 
 bool prober_check_overflow(struct prober *prober)
 {
-	bool ipv4 = side_overflowed(&prober->sides[0]);
-	bool ipv6 = side_overflowed(&prober->sides[1]);
-	bool forgot = prober->forgot;
+	bool overflowed = ports_overflowed(&prober->ports);
 
+	overflowed |= ear_overflowed(&prober->sides[SIDE_IPV4].ear);
+	overflowed |= ear_overflowed(&prober->sides[SIDE_ICMPV6].ear);
+	overflowed |= prober->forgot;
 	prober->forgot = false;
-	return ipv4 || ipv6 || forgot;
+	return overflowed;
 }
 
-static void side_answer(struct side *side, unsigned position, uint64_t now_usec)
+/* The kernel's RST may be lost or filtered; the peer must not be left with a half-open connection
+ * for a minute. What fails here is left to the kernel's. */
+static void prober_end_opened(struct prober *prober, unsigned position, const struct raw *raw)
 {
-	struct prober *prober = side->prober;
+	unsigned side = raw->family == ADDRESS_IPV4 ? SIDE_IPV4 : SIDE_IPV6;
+	struct reset reset;
+
+	if (inbox_get_reset(prober->hearing.inbox, position, raw, &reset) &&
+	    reset_send(&reset, &prober->sides[side].ear.raw))
+		prober->sent++;
+}
+
+static void prober_on_packet(unsigned position, const struct raw *raw, uint64_t now_usec,
+			     void *userdata)
+{
+	struct prober *prober = userdata;
 	struct answer answer;
 
-	if (raw_inbox_get(prober->inbox, position, &side->raw, &answer))
-		prober->handlers.answer(&answer, now_usec, prober->userdata);
+	if (!inbox_get(prober->hearing.inbox, position, raw, &answer) ||
+	    !ports_settle(&prober->ports, &answer))
+		return;
+	prober_end_opened(prober, position, raw);
+	prober->handlers.answer(&answer, now_usec, prober->userdata);
 }
 
-/* Reads one batch and hands it on; false when nothing is left. */
-static bool side_receive(struct side *side)
+static void prober_on_batch_end(uint64_t now_usec, void *userdata)
 {
-	struct prober *prober = side->prober;
-	bool overflowed;
-	uint64_t now_usec;
-	int count;
+	struct prober *prober = userdata;
 
-	count = raw_receive(&side->raw, prober->inbox);
-	overflowed = side_overflowed(side);
-	if (count <= 0 && !overflowed)
-		return false;
-	now_usec = now_monotonic();
-	if (overflowed)
-		prober->handlers.overflow(now_usec, prober->userdata);
-	for (int i = 0; i < count; i++)
-		side_answer(side, (unsigned)i, now_usec);
-	if (count > 0)
-		prober->received += (unsigned)count;
 	prober->handlers.batch_end(now_usec, prober->userdata);
-	return count == BATCH;
+}
+
+static void prober_on_overflow(uint64_t now_usec, void *userdata)
+{
+	struct prober *prober = userdata;
+
+	prober->handlers.overflow(now_usec, prober->userdata);
 }
 
 /* Answers first: what goes out next fills the receive buffer again. */
@@ -264,8 +230,7 @@ static int side_on_io(sd_event_source *source, int fd, uint32_t events, void *us
 {
 	struct side *side = userdata;
 
-	for (unsigned i = 0; i < BATCHES_A_WAKEUP && side_receive(side); i++)
-		;
+	ear_drain(&side->ear);
 	if ((events & EPOLLOUT) != 0) {
 		side_block(side, false);
 		side_flush(side);
@@ -279,7 +244,7 @@ static int prober_on_refused(sd_event_source *source, void *userdata)
 	struct prober *prober = userdata;
 	struct answer *refused = prober->refused;
 	size_t count = prober->refused_count;
-	uint64_t now_usec = now_monotonic();
+	uint64_t now_usec = now_monotonic_usec();
 
 	prober->refused = NULL;
 	prober->refused_count = prober->refused_room = 0;
@@ -294,42 +259,58 @@ static int prober_on_refused(sd_event_source *source, void *userdata)
 	return 0;
 }
 
-static int side_open(struct side *side, struct prober *prober, sd_event *event, uint8_t family)
+/* A family that this host has not is no error. */
+static int side_open(struct side *side, enum raw_kind kind, uint8_t family)
 {
+	struct raw raw;
 	int r;
 
-	side->prober = prober;
-	side->raw.fd = -1;
-	r = raw_open(&side->raw, family);
+	r = raw_open(&raw, kind, family);
 	if (r == -EAFNOSUPPORT)
 		return 0;
 	if (r < 0)
 		return r;
-	return sd_event_add_io(event, &side->source, side->raw.fd, EPOLLIN, side_on_io, side);
+	return ear_open(&side->ear, &raw, side_on_io, side);
 }
 
-static void side_close(struct side *side)
-{
-	sd_event_source_disable_unref(side->source);
-	if (side->raw.fd >= 0)
-		close(side->raw.fd);
-	free(side->backlog.list);
-}
-
-static int prober_open(struct prober *prober, sd_event *event)
+static int prober_open(struct prober *prober)
 {
 	int r;
 
-	r = side_open(&prober->sides[0], prober, event, ADDRESS_IPV4);
+	prober->hearing.inbox = inbox_new();
+	prober->outbox = outbox_new();
+	if (prober->hearing.inbox == NULL || prober->outbox == NULL)
+		return -ENOMEM;
+	r = side_open(&prober->sides[SIDE_IPV4], RAW_ICMP, ADDRESS_IPV4);
 	if (r < 0)
 		return r;
-	r = side_open(&prober->sides[1], prober, event, ADDRESS_IPV6);
+	r = side_open(&prober->sides[SIDE_ICMPV6], RAW_ICMP, ADDRESS_IPV6);
 	if (r < 0)
 		return r;
-	r = sd_event_add_defer(event, &prober->refused_source, prober_on_refused, prober);
+	r = side_open(&prober->sides[SIDE_IPV6], RAW_HEADER, ADDRESS_IPV6);
+	if (r < 0)
+		return r;
+	r = sd_event_add_defer(prober->hearing.event, &prober->refused_source, prober_on_refused,
+			       prober);
 	if (r < 0)
 		return r;
 	return sd_event_source_set_enabled(prober->refused_source, SD_EVENT_OFF);
+}
+
+static void prober_init(struct prober *prober, sd_event *event)
+{
+	prober->hearing = (struct hearing){
+		.event = sd_event_ref(event),
+		.packet = prober_on_packet,
+		.batch_end = prober_on_batch_end,
+		.overflow = prober_on_overflow,
+		.userdata = prober,
+	};
+	for (unsigned i = 0; i < SIDES; i++) {
+		prober->sides[i].prober = prober;
+		ear_init(&prober->sides[i].ear, &prober->hearing);
+	}
+	ports_init(&prober->ports, &prober->hearing);
 }
 
 int prober_new(struct prober **ret, sd_event *event, const struct prober_handlers *handlers,
@@ -343,10 +324,8 @@ int prober_new(struct prober **ret, sd_event *event, const struct prober_handler
 		return -ENOMEM;
 	prober->handlers = *handlers;
 	prober->userdata = userdata;
-	prober->sides[0].raw.fd = prober->sides[1].raw.fd = -1;
-	prober->outbox = raw_outbox_new();
-	prober->inbox = raw_inbox_new();
-	r = prober->outbox == NULL || prober->inbox == NULL ? -ENOMEM : prober_open(prober, event);
+	prober_init(prober, event);
+	r = prober_open(prober);
 	if (r < 0) {
 		prober_free(prober);
 		return r;
@@ -359,20 +338,38 @@ struct prober *prober_free(struct prober *prober)
 {
 	if (prober == NULL)
 		return NULL;
-	side_close(&prober->sides[0]);
-	side_close(&prober->sides[1]);
+	ports_done(&prober->ports);
+	for (unsigned i = 0; i < SIDES; i++) {
+		ear_close(&prober->sides[i].ear);
+		backlog_done(&prober->sides[i].backlog);
+	}
 	sd_event_source_disable_unref(prober->refused_source);
-	raw_outbox_free(prober->outbox);
-	raw_inbox_free(prober->inbox);
+	outbox_free(prober->outbox);
+	inbox_free(prober->hearing.inbox);
 	free(prober->refused);
+	sd_event_unref(prober->hearing.event);
 	free(prober);
 	return NULL;
 }
 
+int prober_keep_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port)
+{
+	unsigned side = family == ADDRESS_IPV6 ? SIDE_IPV6 : SIDE_IPV4;
+
+	if (prober->sides[side].ear.raw.fd < 0)
+		return -EAFNOSUPPORT;
+	return ports_keep(&prober->ports, kind, family, port);
+}
+
+void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port)
+{
+	ports_release(&prober->ports, kind, family, port);
+}
+
 uint32_t prober_receive_buffer(const struct prober *prober)
 {
-	uint32_t ipv4 = raw_receive_buffer(&prober->sides[0].raw);
-	uint32_t ipv6 = raw_receive_buffer(&prober->sides[1].raw);
+	uint32_t ipv4 = raw_receive_buffer(&prober->sides[SIDE_IPV4].ear.raw);
+	uint32_t ipv6 = raw_receive_buffer(&prober->sides[SIDE_ICMPV6].ear.raw);
 
 	if (ipv4 == 0 || (ipv6 != 0 && ipv6 < ipv4))
 		return ipv6;
@@ -386,5 +383,5 @@ uint64_t prober_sent(const struct prober *prober)
 
 uint64_t prober_received(const struct prober *prober)
 {
-	return prober->received;
+	return prober->hearing.received;
 }

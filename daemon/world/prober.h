@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One IPv4 and one IPv6 raw socket for all peers: probes out in batches, answers in. It neither
- * knows peers nor judges: it sends what it is given and hands on every well-formed answer, also
- * those to other programs' pings.
+ * A few raw sockets for all peers: probes out in batches, answers in. It neither knows peers nor
+ * judges: it sends what it is given and hands on every well-formed answer, also those to other
+ * programs' pings; of TCP and UDP what is about a port that is kept.
  *
  * It does no harm: IPv4 goes out by IP_HDRINCL with DF set by hand and IP_PMTUDISC_INTERFACE, so
- * that neither real nor forged reports reach the host's route cache through our socket.
+ * that neither real nor forged reports reach the host's route cache through our sockets. What a
+ * SYN opened at the peer is ended by a RST at once.
  */
 #pragma once
 
@@ -37,16 +38,23 @@ struct prober *prober_free(struct prober *prober);
 /*
  * Source port `port` is kept for us, so that no program of this host can get it and answers to it
  * come here: PROBE_SYN, PROBE_UDP and PROBE_RESPONDER need it before the first probe. One file
- * descriptor each. -EADDRINUSE: somebody has it, try another. Released ports can be kept again.
+ * descriptor each, and while one is for SYNs one more of the family, which sees every TCP segment
+ * that this host gets and leaves all but a few to the kernel's filter. -EADDRINUSE: somebody has
+ * it, try another. Released ports can be kept again; what then still comes for them is ignored.
  */
 int prober_keep_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
 void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
 
-/* Queues; sends by itself when a batch is full. Anything from 36 bytes (IPv6: 56) to 65535. */
+/*
+ * Queues; sends by itself when a batch is full. Up to 65535 bytes, from 20 less than these on with
+ * IPv4: echo 56, SYN 60 (that size has no data), UDP and responder 80. All but echo need `from`,
+ * `port`, and `ident` kept for their kind: else -EADDRNOTAVAIL or -EINVAL. A UDP answer to a
+ * PROBE_UDP is not heard.
+ */
 void prober_send(struct prober *prober, const struct probe *probe);
 
 /*
- * Sends what is queued, of each family in the order it came. A probe that this host refuses to
+ * Sends what is queued, of each family in the order it came (IPv6: echo for itself). A probe that this host refuses to
  * send comes back as ANSWER_REFUSED from the loop; the rest goes on. What the socket cannot take
  * yet goes out when it can.
  *
@@ -58,14 +66,15 @@ void prober_flush(struct prober *prober);
 /*
  * True when the kernel dropped packets on our sockets and no call of `overflow` has told it. The
  * counter is read with every batch of answers, which finds what a full buffer dropped; this also
- * finds a drop that no answer follows. To be asked before silence is believed. Two system calls.
+ * finds a drop that no answer follows. To be asked before silence is believed. A system call for
+ * each socket that hears. The kernel counts a TCP segment over IPv6 with a wrong checksum too.
  */
 bool prober_check_overflow(struct prober *prober);
 
-/* Bytes that the smaller of the two receive buffers holds; an answer is charged with about twice
+/* Bytes that the smallest receive buffer holds; an answer is charged with about twice
  * its size. Small where CAP_NET_ADMIN was missing when the sockets were made. */
 uint32_t prober_receive_buffer(const struct prober *prober);
 
-/* Packets handed to the kernel and received since the start. */
+/* Packets handed to the kernel, RSTs too, and received since the start. */
 uint64_t prober_sent(const struct prober *prober);
 uint64_t prober_received(const struct prober *prober);

@@ -1,91 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Socket options, control messages and vectors of the raw ICMP sockets.
+ * Socket options and filters. Reads and writes no packet.
  *
- * No IP_RECVERR: a report comes as an ordinary packet, with the sender's address, once.
+ * No IP_RECVERR: a report comes as an ordinary packet, with the sender's address, once. Every
+ * IPv4 socket has IP_PMTUDISC_INTERFACE, those that only hear too: the kernel offers a report to
+ * each socket of the quoted protocol, and what any of them accepts goes to the route cache.
  */
 #include "raw.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
-#include <stdlib.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "decode.h"
-#include "encode.h"
-
 #define BUFFER_BYTES (16 << 20)
-#define CAPTURE 256 /* outer header, report, quoted headers and nonce, with room for options */
 #define ICMP_FILTER_OPTION 1 /* ICMP_FILTER of linux/icmp.h, which glibc's headers do not bear */
-#define CONTROL_OUT (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
-#define CONTROL_IN (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
-
-union socket_address {
-	struct sockaddr any;
-	struct sockaddr_in ipv4;
-	struct sockaddr_in6 ipv6;
-};
-
-struct outgoing {
-	uint8_t header[ENCODE_HEADER_LARGEST];
-	union socket_address to;
-	struct iovec parts[2];
-	_Alignas(struct cmsghdr) uint8_t control[CONTROL_OUT];
-};
-
-struct raw_outbox {
-	struct mmsghdr messages[RAW_BATCH];
-	struct outgoing packets[RAW_BATCH];
-	uint8_t pattern[SIZE_LARGEST + 1]; /* the same bytes behind every header */
-};
-
-struct incoming {
-	uint8_t data[CAPTURE];
-	union socket_address from;
-	struct iovec part;
-	_Alignas(struct cmsghdr) uint8_t control[CONTROL_IN];
-};
-
-struct raw_inbox {
-	struct mmsghdr messages[RAW_BATCH];
-	struct incoming packets[RAW_BATCH];
-};
-
-static int raw_set(const struct raw *raw, int level, int option, int value)
-{
-	return setsockopt(raw->fd, level, option, &value, sizeof(value)) < 0 ? -errno : 0;
-}
-
-/* As much as we may get: an overflow would look like a path that swallows packets. */
-static void raw_set_buffers(const struct raw *raw)
-{
-	if (raw_set(raw, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES) < 0)
-		raw_set(raw, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
-	if (raw_set(raw, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES) < 0)
-		raw_set(raw, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
-}
 
 struct option {
 	int level, name, value;
 };
 
-static int raw_set_all(const struct raw *raw, const struct option *options, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		int r = raw_set(raw, options[i].level, options[i].name, options[i].value);
+#define OPTIONS(list) list, sizeof(list) / sizeof((list)[0])
 
-		if (r < 0)
-			return r;
+static int socket_set(int fd, const struct option *options, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+			       sizeof(options[i].value)) < 0)
+			return -errno;
 	}
 	return 0;
 }
 
-static int raw_setup_ipv4(struct raw *raw)
+/* As much as we may get: an overflow would look like a path that swallows packets. */
+static void socket_set_buffers(int fd)
+{
+	const struct option options[] = {
+		{SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES},
+		{SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES},
+		{SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES},
+		{SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES},
+	};
+
+	if (socket_set(fd, &options[0], 1) < 0)
+		socket_set(fd, &options[1], 1);
+	if (socket_set(fd, &options[2], 1) < 0)
+		socket_set(fd, &options[3], 1);
+}
+
+static int socket_filter(int fd, struct sock_filter *filter, size_t count)
+{
+	struct sock_fprog program = {(unsigned short)count, filter};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno
+											   : 0;
+}
+
+static int socket_hear_nothing(int fd)
+{
+	struct sock_filter nothing[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+
+	return socket_filter(fd, nothing, 1);
+}
+
+static int icmp_setup_ipv4(struct raw *raw)
 {
 	static const struct option options[] = {
 		{IPPROTO_IP, IP_HDRINCL, 1},
@@ -102,10 +86,10 @@ static int raw_setup_ipv4(struct raw *raw)
 	if (getsockopt(raw->fd, IPPROTO_IP, IP_TTL, &ttl, &length) < 0)
 		return -errno;
 	raw->ttl = (uint8_t)ttl;
-	return raw_set_all(raw, options, sizeof(options) / sizeof(options[0]));
+	return socket_set(raw->fd, OPTIONS(options));
 }
 
-static int raw_setup_ipv6(struct raw *raw)
+static int icmp_setup_ipv6(const struct raw *raw)
 {
 	static const struct option options[] = {
 		{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE},
@@ -122,246 +106,164 @@ static int raw_setup_ipv6(struct raw *raw)
 	ICMP6_FILTER_SETPASS(ICMP6_TIME_EXCEEDED, &filter);
 	if (setsockopt(raw->fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof(filter)) < 0)
 		return -errno;
-	return raw_set_all(raw, options, sizeof(options) / sizeof(options[0]));
+	return socket_set(raw->fd, OPTIONS(options));
 }
 
-int raw_open(struct raw *ret, uint8_t family)
+/* A socket of IPPROTO_RAW sends packets with their own header without being asked. */
+static int header_setup(struct raw *raw)
 {
-	struct raw raw = {.family = family};
+	int hops;
+	socklen_t length = sizeof(hops);
+
+	if (getsockopt(raw->fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, &length) < 0)
+		return -errno;
+	raw->ttl = (uint8_t)hops;
+	return socket_hear_nothing(raw->fd);
+}
+
+static const struct option hear_ipv4[] = {
+	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE},
+	{IPPROTO_IP, IP_PKTINFO, 1},
+	{IPPROTO_IP, IP_RECVFRAGSIZE, 1},
+};
+
+static const struct option hear_ipv6[] = {
+	{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_INTERFACE},
+	{IPPROTO_IPV6, IPV6_RECVPKTINFO, 1},
+	{IPPROTO_IPV6, IPV6_RECVFRAGSIZE, 1},
+};
+
+static int socket_setup_hearing(int fd, uint8_t family)
+{
+	return family == ADDRESS_IPV4 ? socket_set(fd, OPTIONS(hear_ipv4))
+				      : socket_set(fd, OPTIONS(hear_ipv6));
+}
+
+static int raw_setup(struct raw *raw)
+{
+	switch (raw->kind) {
+	case RAW_ICMP:
+		return raw->family == ADDRESS_IPV4 ? icmp_setup_ipv4(raw) : icmp_setup_ipv6(raw);
+	case RAW_HEADER:
+		return header_setup(raw);
+	case RAW_SEGMENT:
+	case RAW_DATAGRAM:
+		return socket_setup_hearing(raw->fd, raw->family);
+	}
+	return -EINVAL;
+}
+
+static int raw_protocol(enum raw_kind kind, uint8_t family)
+{
+	switch (kind) {
+	case RAW_ICMP:
+		return family == ADDRESS_IPV4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+	case RAW_HEADER:
+		return IPPROTO_RAW;
+	case RAW_SEGMENT:
+		return IPPROTO_TCP;
+	case RAW_DATAGRAM:
+		return IPPROTO_UDP;
+	}
+	return -1;
+}
+
+int raw_open(struct raw *ret, enum raw_kind kind, uint8_t family)
+{
+	struct raw raw = {.kind = kind, .family = family};
 	int r;
 
-	raw.fd =
-		family == ADDRESS_IPV4
-			? socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_ICMP)
-			: socket(AF_INET6, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_ICMPV6);
+	raw.fd = socket(family == ADDRESS_IPV4 ? AF_INET : AF_INET6,
+			SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, raw_protocol(kind, family));
 	if (raw.fd < 0)
 		return -errno;
-	r = family == ADDRESS_IPV4 ? raw_setup_ipv4(&raw) : raw_setup_ipv6(&raw);
+	r = raw_setup(&raw);
 	if (r < 0) {
 		close(raw.fd);
 		return r;
 	}
-	raw_set_buffers(&raw);
+	socket_set_buffers(raw.fd);
 	*ret = raw;
 	return 0;
 }
 
-struct raw_outbox *raw_outbox_new(void)
+/* A raw IPv4 socket shows the filter the IP header, a raw IPv6 one what follows it. */
+int raw_filter_ports(const struct raw *raw, uint16_t first, uint16_t last)
 {
-	struct raw_outbox *outbox = calloc(1, sizeof(*outbox));
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TH_SYN | TH_RST | TH_ACK),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_SYN | TH_ACK, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_RST | TH_ACK, 0, 4),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
 
-	if (outbox == NULL)
-		return NULL;
-	for (unsigned i = 0; i < SIZE_LARGEST; i += 2) {
-		outbox->pattern[i] = ENCODE_PATTERN >> 8;
-		outbox->pattern[i + 1] = ENCODE_PATTERN & 0xff;
-	}
-	for (unsigned i = 0; i < RAW_BATCH; i++) {
-		struct outgoing *packet = &outbox->packets[i];
-
-		packet->parts[0].iov_base = packet->header;
-		packet->parts[1].iov_base = outbox->pattern;
-		outbox->messages[i].msg_hdr.msg_name = &packet->to;
-		outbox->messages[i].msg_hdr.msg_iov = packet->parts;
-		outbox->messages[i].msg_hdr.msg_iovlen = 2;
-	}
-	return outbox;
+	if (raw->family == ADDRESS_IPV4)
+		filter[0] = (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0);
+	return socket_filter(raw->fd, filter, sizeof(filter) / sizeof(filter[0]));
 }
 
-struct raw_outbox *raw_outbox_free(struct raw_outbox *outbox)
+static int port_bind_ipv4(int fd, uint16_t port)
 {
-	free(outbox);
-	return NULL;
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	return bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
-struct raw_inbox *raw_inbox_new(void)
+/* The IPv4 port of that number may be somebody else's. */
+static int port_bind_ipv6(int fd, uint16_t port)
 {
-	return calloc(1, sizeof(struct raw_inbox));
-}
-
-struct raw_inbox *raw_inbox_free(struct raw_inbox *inbox)
-{
-	free(inbox);
-	return NULL;
-}
-
-/* Adds a control message behind what is there; the buffer was made for all that we add. */
-static void control_add(struct msghdr *message, uint8_t *buffer, const struct cmsghdr *head,
-			const void *data)
-{
-	size_t length = head->cmsg_len;
-	struct cmsghdr *control = (void *)(buffer + message->msg_controllen);
-
-	control->cmsg_level = head->cmsg_level;
-	control->cmsg_type = head->cmsg_type;
-	control->cmsg_len = CMSG_LEN(length);
-	memcpy(CMSG_DATA(control), data, length);
-	message->msg_control = buffer;
-	message->msg_controllen += CMSG_SPACE(length);
-}
-
-static void outgoing_put_ipv4(struct outgoing *packet, struct msghdr *message,
-			      const struct probe *probe)
-{
-	struct in_pktinfo info = {.ipi_ifindex = probe->link};
-	struct cmsghdr head = {sizeof(info), IPPROTO_IP, IP_PKTINFO};
-
-	packet->to.ipv4 = (struct sockaddr_in){.sin_family = AF_INET};
-	memcpy(&packet->to.ipv4.sin_addr, probe->to.bytes, 4);
-	message->msg_namelen = sizeof(packet->to.ipv4);
-	memcpy(&info.ipi_spec_dst, probe->from.bytes, 4);
-	if (probe->link != 0 || probe->from.family != ADDRESS_NONE)
-		control_add(message, packet->control, &head, &info);
-}
-
-static void outgoing_put_ipv6(struct outgoing *packet, struct msghdr *message,
-			      const struct probe *probe)
-{
-	struct in6_pktinfo info = {.ipi6_ifindex = (unsigned)probe->link};
-	struct cmsghdr info_head = {sizeof(info), IPPROTO_IPV6, IPV6_PKTINFO};
-	int hops = probe->ttl;
-	struct cmsghdr hops_head = {sizeof(hops), IPPROTO_IPV6, IPV6_HOPLIMIT};
-
-	packet->to.ipv6 = (struct sockaddr_in6){.sin6_family = AF_INET6};
-	memcpy(&packet->to.ipv6.sin6_addr, probe->to.bytes, 16);
-	if (address_is_link_local(&probe->to))
-		packet->to.ipv6.sin6_scope_id = (uint32_t)probe->to.zone;
-	message->msg_namelen = sizeof(packet->to.ipv6);
-	memcpy(&info.ipi6_addr, probe->from.bytes, 16);
-	if (probe->link != 0 || probe->from.family != ADDRESS_NONE)
-		control_add(message, packet->control, &info_head, &info);
-	if (hops != 0)
-		control_add(message, packet->control, &hops_head, &hops);
-}
-
-void raw_outbox_put(struct raw_outbox *outbox, unsigned position, const struct raw *raw,
-		    const struct probe *probe)
-{
-	struct outgoing *packet = &outbox->packets[position];
-	struct msghdr *message = &outbox->messages[position].msg_hdr;
-	uint32_t payload = probe->size; /* of the socket: IPv6 adds its header itself */
-	unsigned header;
-
-	message->msg_control = NULL;
-	message->msg_controllen = 0;
-	if (raw->family == ADDRESS_IPV4) {
-		header = encode_icmp(probe, raw->ttl, packet->header);
-		outgoing_put_ipv4(packet, message, probe);
-	} else {
-		header = encode_icmpv6(probe, packet->header);
-		payload -= 40;
-		outgoing_put_ipv6(packet, message, probe);
-	}
-	packet->parts[0].iov_len = header;
-	packet->parts[1].iov_len = payload - header;
-}
-
-int raw_send(const struct raw *raw, struct raw_outbox *outbox, unsigned first, unsigned count)
-{
+	static const struct option only[] = {{IPPROTO_IPV6, IPV6_V6ONLY, 1}};
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	int r;
 
-	do
-		r = sendmmsg(raw->fd, outbox->messages + first, count, 0);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : r;
+	r = socket_set(fd, only, 1);
+	if (r < 0)
+		return r;
+	return bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
-/* The kernel changes the lengths with every call. */
-static void raw_inbox_reset(struct raw_inbox *inbox)
+/* All that must be set before the first packet can come is set before it is bound. */
+static int port_open(int type, uint8_t family, uint16_t port, bool hear)
 {
-	for (unsigned i = 0; i < RAW_BATCH; i++) {
-		struct incoming *packet = &inbox->packets[i];
+	int r, fd;
 
-		packet->part = (struct iovec){packet->data, sizeof(packet->data)};
-		inbox->messages[i].msg_hdr = (struct msghdr){
-			.msg_name = &packet->from,
-			.msg_namelen = sizeof(packet->from),
-			.msg_iov = &packet->part,
-			.msg_iovlen = 1,
-			.msg_control = packet->control,
-			.msg_controllen = sizeof(packet->control),
-		};
+	fd = socket(family == ADDRESS_IPV4 ? AF_INET : AF_INET6,
+		    type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	r = socket_setup_hearing(fd, family);
+	if (r == 0 && !hear)
+		r = socket_hear_nothing(fd);
+	if (hear)
+		socket_set_buffers(fd);
+	if (r == 0)
+		r = family == ADDRESS_IPV4 ? port_bind_ipv4(fd, port) : port_bind_ipv6(fd, port);
+	if (r < 0) {
+		close(fd);
+		return r;
 	}
+	return fd;
 }
 
-/* An error that is not about emptiness was an earlier packet's and is gone once it was told. */
-int raw_receive(const struct raw *raw, struct raw_inbox *inbox)
+int raw_open_port(struct raw *ret, uint8_t family, uint16_t port)
 {
-	int r;
+	int fd = port_open(SOCK_DGRAM, family, port, true);
 
-	raw_inbox_reset(inbox);
-	for (unsigned tries = 0; tries < 4; tries++) {
-		r = recvmmsg(raw->fd, inbox->messages, RAW_BATCH, MSG_TRUNC, NULL);
-		if (r >= 0)
-			return r;
-		if (errno == EAGAIN)
-			break;
-	}
-	return -errno;
+	if (fd < 0)
+		return fd;
+	*ret = (struct raw){.fd = fd, .kind = RAW_DATAGRAM, .family = family, .port = port};
+	return 0;
 }
 
-static void answer_take_control(struct answer *answer, const struct cmsghdr *control)
+int raw_hold_port(int type, uint8_t family, uint16_t port)
 {
-	struct in_pktinfo ipv4;
-	struct in6_pktinfo ipv6;
-	int value;
-
-	if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO) {
-		memcpy(&ipv4, CMSG_DATA(control), sizeof(ipv4));
-		answer->link = ipv4.ipi_ifindex;
-	} else if (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_PKTINFO) {
-		memcpy(&ipv6, CMSG_DATA(control), sizeof(ipv6));
-		answer->link = (int)ipv6.ipi6_ifindex;
-	} else if ((control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_RECVFRAGSIZE) ||
-		   (control->cmsg_level == IPPROTO_IPV6 &&
-		    control->cmsg_type == IPV6_RECVFRAGSIZE)) {
-		memcpy(&value, CMSG_DATA(control), sizeof(value));
-		answer->fragment = (uint32_t)value;
-	}
-}
-
-static void answer_take_from(struct answer *answer, const union socket_address *from)
-{
-	answer->from.family = from->any.sa_family == AF_INET ? ADDRESS_IPV4 : ADDRESS_IPV6;
-	if (from->any.sa_family == AF_INET)
-		memcpy(answer->from.bytes, &from->ipv4.sin_addr, 4);
-	else
-		memcpy(answer->from.bytes, &from->ipv6.sin6_addr, 16);
-}
-
-/* A quoted link-local address says no zone: it is that of the link which the report came by. */
-static void answer_finish(struct answer *answer)
-{
-	if (answer->kind == ANSWER_ECHO)
-		answer->to = answer->from;
-	else
-		answer->fragment = 0;
-	if (address_is_link_local(&answer->from))
-		answer->from.zone = answer->link;
-	if (address_is_link_local(&answer->to))
-		answer->to.zone = answer->link;
-}
-
-bool raw_inbox_get(const struct raw_inbox *inbox, unsigned position, const struct raw *raw,
-		   struct answer *ret)
-{
-	const struct incoming *packet = &inbox->packets[position];
-	const struct mmsghdr *message = &inbox->messages[position];
-	struct msghdr head = message->msg_hdr;
-	struct answer answer;
-	bool valid;
-
-	valid = raw->family == ADDRESS_IPV4
-			? decode_icmp(packet->data, CAPTURE, message->msg_len, &answer)
-			: decode_icmpv6(packet->data, CAPTURE, message->msg_len, &answer);
-	if (!valid)
-		return false;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&head); c != NULL; c = CMSG_NXTHDR(&head, c))
-		answer_take_control(&answer, c);
-	answer_take_from(&answer, &packet->from);
-	answer_finish(&answer);
-	*ret = answer;
-	return true;
+	return port_open(type, family, port, false);
 }
 
 uint32_t raw_drops(const struct raw *raw, uint32_t otherwise)

@@ -1,45 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The raw ICMP socket of one family and the message batches that go through it: the prober's
- * seam to the kernel. Keeps no queue and decides nothing.
+ * The prober's sockets, opened with all their options: raw ones of a family, and ports kept.
+ * Keeps no queue and decides nothing.
  */
 #pragma once
 
 #include "../core/facts.h"
 
-#define RAW_BATCH 64
-
-struct raw {
-	int fd;		/* -1: this host has not the family. The owner closes it */
-	uint8_t family; /* enum address_family */
-	uint8_t ttl;	/* IPv4: the system's default */
+enum raw_kind {
+	RAW_ICMP,     /* hears echo replies and reports; sends, IPv4 all kinds, IPv6 echo */
+	RAW_HEADER,   /* IPv6 alone: sends what has its own header, hears nothing */
+	RAW_SEGMENT,  /* hears the TCP answers to a SYN; sends nothing */
+	RAW_DATAGRAM, /* a UDP port; sends nothing */
 };
 
-struct raw_outbox;
-struct raw_inbox;
+struct raw {
+	int fd; /* -1: there is none. The owner closes it */
+	enum raw_kind kind;
+	uint8_t family; /* enum address_family */
+	uint8_t ttl;	/* of RAW_ICMP over IPv4 and RAW_HEADER: the system's default */
+	uint16_t port;	/* RAW_DATAGRAM */
+};
 
-/* Non-blocking, all options set. Errors: socket(2)'s and setsockopt(2)'s. */
-int raw_open(struct raw *ret, uint8_t family);
+/* Non-blocking. Errors: socket(2)'s and setsockopt(2)'s. Not for RAW_DATAGRAM. */
+int raw_open(struct raw *ret, enum raw_kind kind, uint8_t family);
 
-/* NULL: out of memory. */
-struct raw_outbox *raw_outbox_new(void);
-struct raw_outbox *raw_outbox_free(struct raw_outbox *outbox);
-struct raw_inbox *raw_inbox_new(void);
-struct raw_inbox *raw_inbox_free(struct raw_inbox *inbox);
+/* A RAW_SEGMENT socket hears nothing but SYN-ACK and RST to a port from `first` to `last`. */
+int raw_filter_ports(const struct raw *raw, uint16_t first, uint16_t last);
 
-/* Writes the packet of a probe that encode_check() allows into place `position`. */
-void raw_outbox_put(struct raw_outbox *outbox, unsigned position, const struct raw *raw,
-		    const struct probe *probe);
+/* A RAW_DATAGRAM socket on that port, nobody else's then. bind(2)'s errors too. */
+int raw_open_port(struct raw *ret, uint8_t family, uint16_t port);
 
-/* How many of them the kernel took, at least one; or the error of the first. */
-int raw_send(const struct raw *raw, struct raw_outbox *outbox, unsigned first, unsigned count);
-
-/* Up to RAW_BATCH packets; a negative errno when there is none. */
-int raw_receive(const struct raw *raw, struct raw_inbox *inbox);
-
-/* The answer in place `position` of what was received last; false when it is none. */
-bool raw_inbox_get(const struct raw_inbox *inbox, unsigned position, const struct raw *raw,
-		   struct answer *ret);
+/* Binds that port of SOCK_STREAM or SOCK_DGRAM so that no program gets it, and hears nothing on
+ * it. Returns the descriptor; bind(2)'s errors too. */
+int raw_hold_port(int type, uint8_t family, uint16_t port);
 
 /* The kernel's count of packets it dropped on this socket; `otherwise` when it will not say. */
 uint32_t raw_drops(const struct raw *raw, uint32_t otherwise);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Neither decodes nor judges. */
+#include "ear.h"
+
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCHES_A_WAKEUP 8 /* then others get their turn; the loop wakes us again */
+
+uint64_t now_monotonic_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
+}
+
+void ear_init(struct ear *ear, struct hearing *hearing)
+{
+	*ear = (struct ear){.hearing = hearing, .raw = {.fd = -1}};
+}
+
+int ear_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	ear_drain(userdata);
+	return 0;
+}
+
+int ear_open(struct ear *ear, const struct raw *raw, sd_event_io_handler_t on_io, void *userdata)
+{
+	int r;
+
+	ear->raw = *raw;
+	ear->drops = 0;
+	r = sd_event_add_io(ear->hearing->event, &ear->source, raw->fd, EPOLLIN, on_io, userdata);
+	if (r < 0)
+		ear_close(ear);
+	return r;
+}
+
+/* Nothing of the ear is touched after its source: its memory may go with that. */
+void ear_close(struct ear *ear)
+{
+	sd_event_source *source = ear->source;
+	int fd = ear->raw.fd;
+
+	ear->source = NULL;
+	ear->raw.fd = -1;
+	sd_event_source_disable_unref(source);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool ear_overflowed(struct ear *ear)
+{
+	uint32_t drops = ear->raw.fd < 0 ? ear->drops : raw_drops(&ear->raw, ear->drops);
+	bool moved = drops != ear->drops;
+
+	ear->drops = drops;
+	return moved;
+}
+
+/* Reads one batch and hands it on; false when nothing is left. The socket is copied: a handler may
+ * close the ear. */
+static bool ear_receive(struct ear *ear)
+{
+	struct hearing *hearing = ear->hearing;
+	const struct raw raw = ear->raw;
+	bool overflowed;
+	uint64_t now_usec;
+	int count;
+
+	count = inbox_receive(hearing->inbox, &raw);
+	overflowed = ear_overflowed(ear);
+	if (count <= 0 && !overflowed)
+		return false;
+	now_usec = now_monotonic_usec();
+	if (overflowed)
+		hearing->overflow(now_usec, hearing->userdata);
+	for (int i = 0; i < count; i++)
+		hearing->packet((unsigned)i, &raw, now_usec, hearing->userdata);
+	if (count > 0)
+		hearing->received += (unsigned)count;
+	hearing->batch_end(now_usec, hearing->userdata);
+	return count == BATCH;
+}
+
+void ear_drain(struct ear *ear)
+{
+	for (unsigned i = 0; i < BATCHES_A_WAKEUP && ear->raw.fd >= 0 && ear_receive(ear); i++)
+		;
+}
