@@ -186,16 +186,33 @@ bool prober_check_overflow(struct prober *prober)
 	return overflowed;
 }
 
+static void prober_reset(struct prober *prober, const struct reset *reset)
+{
+	struct side *side = prober_side(prober, &reset->probe);
+
+	if (side->ear.raw.fd >= 0 && reset_send(reset, &side->ear.raw))
+		prober->sent++;
+}
+
+/* RFC 9293 section 3.10.7.4: a half-open connection takes a RST of the number that it expects. */
+void prober_end_syn(struct prober *prober, const struct probe *probe)
+{
+	struct reset reset = {*probe, encode_number(probe) + 1};
+
+	reset.probe.ttl = 0; /* further than a probe that was to end on its way */
+	if (probe->kind == PROBE_SYN && encode_check(probe) == 0 &&
+	    ports_allow(&prober->ports, probe))
+		prober_reset(prober, &reset);
+}
+
 /* The kernel's RST may be lost or filtered; the peer must not be left with a half-open connection
  * for a minute. What fails here is left to the kernel's. */
 static void prober_end_opened(struct prober *prober, unsigned position, const struct raw *raw)
 {
-	unsigned side = raw->family == ADDRESS_IPV4 ? SIDE_IPV4 : SIDE_IPV6;
 	struct reset reset;
 
-	if (inbox_get_reset(prober->hearing.inbox, position, raw, &reset) &&
-	    reset_send(&reset, &prober->sides[side].ear.raw))
-		prober->sent++;
+	if (inbox_get_reset(prober->hearing.inbox, position, raw, &reset))
+		prober_reset(prober, &reset);
 }
 
 static void prober_on_packet(unsigned position, const struct raw *raw, uint64_t now_usec,

@@ -54,6 +54,13 @@ void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t fa
 void prober_send(struct prober *prober, const struct probe *probe);
 
 /*
+ * Ends what a PROBE_SYN without an answer may have left half-open at the peer: a filter on the way
+ * back takes the SYN-ACK as well. Until then a SYN from the same port to the same one finds that
+ * entry and is lost. A RST, sent at once; nothing comes back.
+ */
+void prober_end_syn(struct prober *prober, const struct probe *probe);
+
+/*
  * Sends what is queued, of each family in the order it came (IPv6: echo for itself). A probe that this host refuses to
  * send comes back as ANSWER_REFUSED from the loop; the rest goes on. What the socket cannot take
  * yet goes out when it can.

@@ -228,7 +228,21 @@ static int port_bind_ipv6(int fd, uint16_t port)
 	return bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
-/* All that must be set before the first packet can come is set before it is bound. */
+/* What must be set before the first packet can come is set before it is bound. To a TCP socket that
+ * does not listen comes nothing. */
+static int port_setup(int fd, int type, uint8_t family, bool hear)
+{
+	int r;
+
+	if (type == SOCK_STREAM)
+		return 0;
+	r = socket_setup_hearing(fd, family);
+	if (r < 0 || !hear)
+		return r < 0 ? r : socket_hear_nothing(fd);
+	socket_set_buffers(fd);
+	return 0;
+}
+
 static int port_open(int type, uint8_t family, uint16_t port, bool hear)
 {
 	int r, fd;
@@ -237,11 +251,7 @@ static int port_open(int type, uint8_t family, uint16_t port, bool hear)
 		    type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	r = socket_setup_hearing(fd, family);
-	if (r == 0 && !hear)
-		r = socket_hear_nothing(fd);
-	if (hear)
-		socket_set_buffers(fd);
+	r = port_setup(fd, type, family, hear);
 	if (r == 0)
 		r = family == ADDRESS_IPV4 ? port_bind_ipv4(fd, port) : port_bind_ipv6(fd, port);
 	if (r < 0) {
