@@ -10,6 +10,7 @@
 
 #include "../../daemon/world/decode.h"
 #include "../../daemon/world/encode.h"
+#include "../../daemon/world/responder_message.h"
 
 #define NONCE 0x1122334455667788ULL
 
@@ -282,7 +283,8 @@ START_TEST(quotes_of_others)
 		{28, 0x44},		  /* header of 16 bytes */
 		{28, 0x4f},		  /* header longer than the quote */
 		{34, 0x20 | 1},		  /* a later fragment */
-		{35, 1},	{37, 17}, /* UDP */
+		{35, 1},
+		{37, 2},
 		{48, 0},		  /* an echo reply of ours */
 		{49, 1},		  /* no echo has a code */
 	};
@@ -425,6 +427,289 @@ START_TEST(encode_refuses)
 }
 END_TEST
 
+static const struct address ends[2][2] = {
+	{{ADDRESS_IPV4, {192, 0, 2, 1}, 0}, {ADDRESS_IPV4, {192, 0, 2, 9}, 0}},
+	{{ADDRESS_IPV6, {0x20, 1, 0xd, 0xb8, [15] = 1}, 0},
+	 {ADDRESS_IPV6, {0x20, 1, 0xd, 0xb8, [15] = 9}, 0}},
+};
+
+static struct probe method_probe(enum probe_kind kind, bool ipv6)
+{
+	return (struct probe){.kind = kind,
+			      .nonce = NONCE,
+			      .cookie = 0xc00c1e,
+			      .from = ends[ipv6][0],
+			      .to = ends[ipv6][1],
+			      .size = 1500,
+			      .ident = 0x1234,
+			      .port = 2049,
+			      .sequence = 0x5678};
+}
+
+/* The whole packet of a probe, the pattern behind its head. */
+static void probe_packet(const struct probe *probe, uint8_t *packet)
+{
+	unsigned header = encode_packet(probe, 64, packet);
+
+	for (uint32_t i = header; i < probe->size; i++)
+		packet[i] = (i - header) % 2 == 0 ? 0x5a : 0xa5;
+	packet[probe->size] = 0;
+}
+
+/* A report that quotes `quoted` bytes of the probe. */
+static struct bytes report_about(const struct probe *probe, size_t quoted)
+{
+	bool ipv6 = probe->to.family == ADDRESS_IPV6;
+	uint8_t *packet = malloc(SIZE_LARGEST + 1);
+	struct bytes bytes = {.length = 0};
+
+	ck_assert_ptr_nonnull(packet);
+	probe_packet(probe, packet);
+	if (!ipv6)
+		bytes_add_ipv4(&bytes, 576, 0, 5);
+	bytes_add_report(&bytes, ipv6 ? 2 : 3, ipv6 ? 0 : 4, 1400);
+	bytes_add(&bytes, packet, quoted);
+	free(packet);
+	return bytes;
+}
+
+START_TEST(quoted_syn)
+{
+	for (unsigned ipv6 = 0; ipv6 < 2; ipv6++) {
+		struct probe probe = method_probe(PROBE_SYN, ipv6);
+		size_t ip = ipv6 ? 40 : 20;
+		struct answer answer;
+
+		for (size_t quoted = 0; quoted <= 200; quoted++) {
+			struct bytes bytes = report_about(&probe, quoted);
+			bool valid = decode_exactly(ipv6, &bytes, bytes.length, &answer);
+
+			ck_assert_int_eq(valid, quoted >= ip + 8);
+			if (!valid)
+				continue;
+			ck_assert_int_eq(answer.kind, ANSWER_TOO_BIG);
+			ck_assert_int_eq(answer.probe, PROBE_SYN);
+			ck_assert_uint_eq(answer.ident, 0x1234);
+			ck_assert_uint_eq(answer.sequence, 0x5678);
+			ck_assert(!answer.has_nonce && answer.nonce == (NONCE & 0xffff));
+			ck_assert_uint_eq(answer.size, 1500);
+			ck_assert(address_equal(&answer.to, &probe.to));
+		}
+	}
+}
+END_TEST
+
+/* Segments of this host's connections are no SYN of ours. */
+START_TEST(quoted_connection)
+{
+	struct probe probe = method_probe(PROBE_SYN, false);
+	struct bytes bytes = report_about(&probe, 100);
+	struct answer answer;
+
+	bytes.data[20 + 8 + 20 + 13] = 0x10;
+	ck_assert(!decode_exactly(false, &bytes, bytes.length, &answer));
+}
+END_TEST
+
+START_TEST(quoted_datagrams)
+{
+	static const enum probe_kind kinds[] = {PROBE_UDP, PROBE_RESPONDER};
+
+	for (unsigned i = 0; i < 4; i++) {
+		bool ipv6 = i % 2 != 0;
+		struct probe probe = method_probe(kinds[i / 2], ipv6);
+		size_t ip = ipv6 ? 40 : 20;
+		struct answer answer;
+
+		for (size_t quoted = 0; quoted <= 200; quoted++) {
+			struct bytes bytes = report_about(&probe, quoted);
+			bool valid = decode_exactly(ipv6, &bytes, bytes.length, &answer);
+			bool whole = quoted >= ip + 8 + 32;
+
+			/* only IPv4's identification tells the sequence of a short one */
+			ck_assert_int_eq(valid, whole || (!ipv6 && quoted >= ip + 8));
+			if (!valid)
+				continue;
+			ck_assert_int_eq(answer.probe, whole ? kinds[i / 2] : PROBE_UDP);
+			ck_assert_uint_eq(answer.ident, 0x1234);
+			ck_assert_uint_eq(answer.sequence, 0x5678);
+			ck_assert_int_eq(answer.has_nonce, whole);
+			ck_assert(!whole || answer.nonce == NONCE);
+			ck_assert_uint_eq(answer.size, 1500);
+		}
+	}
+}
+END_TEST
+
+START_TEST(segments)
+{
+	static const struct {
+		uint8_t flags;
+		bool valid, opened;
+	} cases[] = {
+		{0x12, true, true},   {0x14, true, false},  {0x52, true, true}, /* ECE */
+		{0x04, false, false}, {0x10, false, false}, {0x02, false, false},
+		{0x16, false, false}, {0x18, false, false}, {0x00, false, false},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]) * 2; i++) {
+		bool ipv6 = i % 2 != 0;
+		uint8_t tcp[20] = {0x08, 0x01, 0x12, 0x34, 1, 2, 3, 4, 0xfe, 0xdc, 0xba, 0x98, 0x50};
+		struct bytes bytes = {.length = 0};
+		struct segment segment;
+		uint8_t family = ipv6 ? ADDRESS_IPV6 : ADDRESS_IPV4;
+
+		tcp[13] = cases[i / 2].flags;
+		if (!ipv6) {
+			bytes_add_ipv4(&bytes, 44, 0, 6);
+			bytes.data[9] = 6;
+		}
+		bytes_add(&bytes, tcp, sizeof(tcp));
+		ck_assert_int_eq(decode_segment(family, bytes.data, bytes.length, &segment),
+				 cases[i / 2].valid);
+		ck_assert(!decode_segment(family, bytes.data, bytes.length - 1, &segment));
+		if (!cases[i / 2].valid)
+			continue;
+		ck_assert_uint_eq(segment.from_port, 2049);
+		ck_assert_uint_eq(segment.to_port, 0x1234);
+		ck_assert_uint_eq(segment.acknowledged, 0xfedcba98);
+		ck_assert_int_eq(segment.opened, cases[i / 2].opened);
+	}
+}
+END_TEST
+
+START_TEST(datagrams)
+{
+	struct responder_message message = {.sequence = 0x5678,
+					    .nonce = NONCE,
+					    .cookie = 0xc00c1e,
+					    .size = 9000,
+					    .fragment = 1480};
+	uint8_t bytes[RESPONDER_MESSAGE_SIZE];
+	struct answer answer;
+
+	for (message.kind = RESPONDER_PROBE; message.kind <= RESPONDER_COOKIE; message.kind++) {
+		responder_message_encode(&message, bytes);
+		ck_assert(!decode_datagram(ADDRESS_IPV4, bytes, 31, 31, &answer));
+		ck_assert_int_eq(decode_datagram(ADDRESS_IPV6, bytes, 32, 8952, &answer),
+				 message.kind != RESPONDER_PROBE);
+		if (message.kind == RESPONDER_PROBE)
+			continue;
+		ck_assert_int_eq(answer.probe, PROBE_RESPONDER);
+		ck_assert_uint_eq(answer.sequence, 0x5678);
+		ck_assert(answer.has_nonce && answer.nonce == NONCE);
+		ck_assert_int_eq(answer.kind, message.kind == RESPONDER_RECEIPT ? ANSWER_DELIVERED
+					      : message.kind == RESPONDER_ANSWER
+						      ? ANSWER_ECHO
+						      : ANSWER_COOKIE);
+		ck_assert_uint_eq(answer.size, 9000);
+		ck_assert_uint_eq(answer.fragment, message.kind == RESPONDER_RECEIPT ? 1480 : 0);
+		ck_assert(answer.cookie == (message.kind == RESPONDER_COOKIE ? 0xc00c1e : 0));
+	}
+	ck_assert(decode_datagram(ADDRESS_IPV4, bytes, 32, 972, &answer));
+	ck_assert_uint_eq(answer.size, 1000);
+	bytes[0] ^= 1;
+	ck_assert(!decode_datagram(ADDRESS_IPV4, bytes, 32, 972, &answer));
+}
+END_TEST
+
+/* By the book, over header of the addresses and every byte; the kinds that carry their own. */
+static uint16_t transport_sum(const uint8_t *packet, const struct probe *probe, unsigned protocol)
+{
+	unsigned ip = probe->to.family == ADDRESS_IPV6 ? 40 : 20;
+	uint32_t sum = protocol + probe->size - ip;
+
+	for (unsigned i = 0; i < 16; i += 2) {
+		sum += (uint32_t)probe->from.bytes[i] << 8 | probe->from.bytes[i + 1];
+		sum += (uint32_t)probe->to.bytes[i] << 8 | probe->to.bytes[i + 1];
+	}
+	for (uint32_t i = ip; i < probe->size; i += 2)
+		sum += (uint32_t)packet[i] << 8 | packet[i + 1];
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+START_TEST(encoded_checksum_of_methods)
+{
+	static const enum probe_kind kinds[] = {PROBE_SYN, PROBE_UDP, PROBE_RESPONDER};
+	uint8_t *packet = malloc(SIZE_LARGEST + 1);
+
+	ck_assert_ptr_nonnull(packet);
+	for (unsigned i = 0; i < 6; i++) {
+		struct probe probe = method_probe(kinds[i / 2], i % 2 != 0);
+		unsigned protocol = kinds[i / 2] == PROBE_SYN ? 6 : 17;
+
+		for (probe.size = 36; probe.size <= SIZE_LARGEST;
+		     probe.size += probe.size < 1600 ? 1 : 997) {
+			if (encode_check(&probe) == -EINVAL)
+				continue;
+			probe_packet(&probe, packet);
+			ck_assert_uint_eq(transport_sum(packet, &probe, protocol), 0xffff);
+		}
+	}
+	free(packet);
+}
+END_TEST
+
+/* RFC 768: a sum of 0 is written as all ones. */
+START_TEST(encoded_checksum_zero)
+{
+	struct probe probe = method_probe(PROBE_UDP, false);
+	uint8_t header[ENCODE_HEADER_LARGEST];
+	unsigned found = 0;
+
+	for (unsigned port = 1; port <= 65535; port++) {
+		probe.port = (uint16_t)port;
+		encode_packet(&probe, 64, header);
+		ck_assert(header[26] != 0 || header[27] != 0);
+		found += header[26] == 0xff && header[27] == 0xff;
+	}
+	ck_assert_uint_eq(found, 1);
+}
+END_TEST
+
+START_TEST(encoded_reset)
+{
+	for (unsigned ipv6 = 0; ipv6 < 2; ipv6++) {
+		struct probe probe = method_probe(PROBE_SYN, ipv6);
+		uint8_t packet[ENCODE_HEADER_LARGEST];
+		unsigned ip = ipv6 ? 40 : 20;
+
+		ck_assert_uint_eq(encode_reset(&probe, 0x89abcdef, 64, packet), ip + 20);
+		ck_assert_mem_eq(packet + ip, "\x12\x34\x08\x01\x89\xab\xcd\xef\0\0\0\0\x50\x04",
+				 14);
+		probe.size = ip + 20;
+		ck_assert_uint_eq(transport_sum(packet, &probe, 6), 0xffff);
+		ck_assert_uint_eq(encode_number(&probe), 0x77885678);
+	}
+}
+END_TEST
+
+START_TEST(encode_refuses_methods)
+{
+	static const enum probe_kind kinds[] = {PROBE_SYN, PROBE_UDP, PROBE_RESPONDER};
+
+	for (unsigned i = 0; i < 6; i++) {
+		bool ipv6 = i % 2 != 0;
+		struct probe probe = method_probe(kinds[i / 2], ipv6);
+		uint32_t smallest = (ipv6 ? 40 : 20) + (kinds[i / 2] == PROBE_SYN ? 20 : 40);
+
+		ck_assert_int_eq(encode_check(&probe), 0);
+		probe.size = smallest;
+		ck_assert_int_eq(encode_check(&probe), 0);
+		probe.size--;
+		ck_assert_int_eq(encode_check(&probe), -EINVAL);
+		probe = method_probe(kinds[i / 2], ipv6);
+		probe.port = 0;
+		ck_assert_int_eq(encode_check(&probe), -EINVAL);
+		probe.port = 1;
+		probe.from.family = ADDRESS_NONE;
+		ck_assert_int_eq(encode_check(&probe), -EADDRNOTAVAIL);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("decode");
@@ -445,6 +730,15 @@ int main(void)
 	tcase_add_test(tests, encoded_checksum);
 	tcase_add_test(tests, encoded_header);
 	tcase_add_test(tests, encode_refuses);
+	tcase_add_test(tests, quoted_syn);
+	tcase_add_test(tests, quoted_connection);
+	tcase_add_test(tests, quoted_datagrams);
+	tcase_add_test(tests, segments);
+	tcase_add_test(tests, datagrams);
+	tcase_add_test(tests, encoded_checksum_of_methods);
+	tcase_add_test(tests, encoded_checksum_zero);
+	tcase_add_test(tests, encoded_reset);
+	tcase_add_test(tests, encode_refuses_methods);
 	runner = srunner_create(suite);
 	srunner_set_tap(runner, "-");
 	srunner_run_all(runner, CK_SILENT);
