@@ -228,8 +228,8 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 /* What the verdict's own record says needs no second one. */
 static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
 {
-	return finding->id == FINDING_LINK_BELOW_EXPECTED &&
-	       judgement->verdict == VERDICT_MISCONFIGURED;
+	return judgement->verdict == VERDICT_MISCONFIGURED &&
+	       (finding->id == FINDING_LINK_BELOW_EXPECTED || finding->id == FINDING_WRONG_LINK);
 }
 
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
@@ -486,6 +486,23 @@ static int on_loop(sd_event_source *source, void *userdata)
 
 /* --- life --- */
 
+/* As configured. A port that cannot be had is no reason to stop watching. */
+static void watch_open_responder(struct watch *watch)
+{
+	uint16_t port = watch->options.addresses || watch->options.quiet ?
+				0 : watch->config->responder_port;
+	int r;
+
+	watch->responder = responder_free(watch->responder);
+	if (port == 0)
+		return;
+	r = responder_new(&watch->responder, watch->event, port, watch->config->probe_bandwidth);
+	if (r < 0)
+		journal_plain(&watch->journal, LOG_ERR,
+			      "Responder=%u: the port cannot be had, other hosts get no answers: %s",
+			      port, strerror(-r));
+}
+
 int watch_reload(struct watch *watch, char **ret_error)
 {
 	struct config *config = NULL, *old = watch->config;
@@ -503,6 +520,7 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch->config = config;
 	config_free(old);
 	watch->pace.bits_per_sec = config->probe_bandwidth;
+	watch_open_responder(watch);
 	watch_links_expect(watch);
 	r = watch_peers_configure(watch);
 	watch_links_tell(watch);
@@ -576,6 +594,7 @@ static int watch_open(struct watch *watch)
 	if (r < 0)
 		return r;
 	watch->changed = true;
+	watch_open_responder(watch);
 	if (!watch->options.quiet)
 		journal_started(&watch->journal, &watch->roster);
 	watch_links_tell(watch);
@@ -628,6 +647,7 @@ struct watch *watch_free(struct watch *watch)
 	free(watch->roster.links);
 	sd_event_source_disable_unref(watch->settle_source);
 	sd_event_source_disable_unref(watch->wake_source);
+	responder_free(watch->responder);
 	prober_free(watch->prober);
 	links_free(watch->links);
 	routes_free(watch->routes);

@@ -12,6 +12,7 @@
 #include "world/links.h"
 #include "world/names.h"
 #include "world/prober.h"
+#include "world/responder.h"
 #include "world/routes.h"
 
 /* A peer with what only watch needs to know of it. */
@@ -63,6 +64,7 @@ struct watch {
 	struct links *links;
 	struct routes *routes;
 	struct prober *prober;
+	struct responder *responder;   /* NULL: Responder=no */
 	struct names *names;
 	struct bus *bus;
 	struct roster roster;

@@ -15,7 +15,11 @@
 
 struct scene {
 	struct path path;
-	struct round round;
+	struct flow flow;
+	union {
+		struct check check;
+		uint8_t bytes[CHECK_SIZE(1)];
+	} memory;
 	struct peer_settings settings;
 	struct pace pace;
 	struct route route;
@@ -73,7 +77,17 @@ static inline void scene_init(struct scene *scene, uint8_t family)
 	scene->around = (struct surroundings){.route = &scene->route, .link = &scene->link};
 	scene->path.address = scene_address(family, 2);
 	scene->path.settings = &scene->settings;
+	scene->settings.method = METHOD_ICMP;
+	scene->path.flows = &scene->flow;
+	scene->path.flow_count = 1;
+	scene->flow.path = &scene->path;
 	scene_look(scene);
+}
+
+/* The round that runs, or ran last. */
+static inline struct round *scene_round(struct scene *scene)
+{
+	return &scene->memory.check.rounds[0];
 }
 
 static inline void scene_deliver(struct scene *scene, const struct answer *answer)
@@ -97,7 +111,7 @@ static inline void scene_send(struct scene *scene, const struct burst *burst)
 			.sequence = burst->first_sequence + i,
 			.size = burst->sizes[i],
 			.has_nonce = true,
-			.nonce = scene->path.round->settings.nonce,
+			.nonce = burst->nonce,
 		};
 		bool comes = answer.size <= scene->limit;
 
@@ -118,12 +132,14 @@ static inline void scene_step(struct scene *scene)
 	bool begins = path_is_due(&scene->path, scene->now);
 
 	if (begins && scene->path.facts.trouble == REASON_NONE)
-		path_begin(&scene->path, &scene->round, &moment);
-	if (scene->path.round)
+		path_begin(&scene->path, &scene->memory.check, &moment);
+	todo.judge = begins && !scene->path.check;
+	while (scene->path.check && !todo.judge) {
 		path_on_time(&scene->path, &scene->pace, scene->now, &todo);
-	else
-		todo.judge = begins;
-	scene_send(scene, &todo.burst);
+		if (todo.burst.count == 0)
+			break;
+		scene_send(scene, &todo.burst);
+	}
 	if (todo.judge)
 		path_judge(&scene->path, &scene->pace, &moment, &todo);
 	scene->announced += todo.announced;
@@ -148,7 +164,7 @@ static inline void scene_go_on(struct scene *scene)
 			(scene->count - next) * sizeof(scene->waiting[0]));
 		memmove(&scene->arrival[next], &scene->arrival[next + 1],
 			(scene->count - next) * sizeof(scene->arrival[0]));
-		scene->accepted += path_on_answer(&scene->path, &answer, scene->now);
+		scene->accepted += path_on_answer(&scene->path, &scene->flow, &answer, scene->now);
 	} else if (scene->path.wake_usec > scene->now) {
 		scene->now = scene->path.wake_usec;
 	}

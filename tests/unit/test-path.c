@@ -280,10 +280,10 @@ START_TEST(storms_are_damped)
 	scene_healthy(&scene, 2, 2);
 	began = scene.now += 20 * USEC_PER_SEC;
 	for (; scene.now < began + 10 * USEC_PER_SEC; scene.now += USEC_PER_MSEC) {
-		struct round *was = scene.path.round;
+		struct check *was = scene.path.check;
 
 		ck_assert_ptr_eq(path_restart(&scene.path, scene.now), was);
-		ck_assert_ptr_null(scene.path.round);
+		ck_assert_ptr_null(scene.path.check);
 		ck_assert_uint_eq(scene.path.wake_usec, scene.path.due_usec);
 		ck_assert_uint_le(scene.path.due_usec, scene.now + USEC_PER_SEC);
 		if (!path_is_due(&scene.path, scene.now))
@@ -291,7 +291,7 @@ START_TEST(storms_are_damped)
 		ck_assert_uint_lt(starts, 15);
 		ck_assert_uint_eq(scene.now - began, msec[starts++] * USEC_PER_MSEC);
 		moment.now_usec = scene.now;
-		path_begin(&scene.path, &scene.round, &moment);
+		path_begin(&scene.path, &scene.memory.check, &moment);
 		ck_assert(!path_is_due(&scene.path, scene.now));
 	}
 	ck_assert_uint_eq(starts, 15);
@@ -337,9 +337,9 @@ START_TEST(requests)
 	ck_assert_uint_eq(scene.path.wake_usec, scene.now + USEC_PER_SEC);
 	/* a running round is shared */
 	moment.now_usec = scene.now += USEC_PER_SEC;
-	path_begin(&scene.path, &scene.round, &moment);
+	path_begin(&scene.path, &scene.memory.check, &moment);
 	ck_assert(path_on_request(&scene.path, scene.now));
-	ck_assert_ptr_eq(scene.path.round, &scene.round);
+	ck_assert_ptr_eq(scene.path.check, &scene.memory.check);
 	/* young, but waiting for another round to confirm it */
 	scene.limit = 1500;
 	scene_rounds(&scene, 1);

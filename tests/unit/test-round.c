@@ -71,7 +71,7 @@ static bool far_chain(struct scene *scene, struct answer *answer)
 /* The same, but the first packet that the far one refuses gets lost, in every round. */
 static bool far_chain_loses(struct scene *scene, struct answer *answer)
 {
-	const struct tries *tries = &scene->round.tries;
+	const struct tries *tries = &scene_round(scene)->tries;
 	unsigned same = 0;
 
 	for (unsigned i = 0; i < tries->count; i++)
@@ -145,7 +145,7 @@ static bool far_no_neighbour(struct scene *scene, struct answer *answer)
 /* A router's word first, then this host has no route any more. */
 static bool far_route_goes(struct scene *scene, struct answer *answer)
 {
-	uint16_t place = answer->sequence - scene->round.settings.first_sequence;
+	uint16_t place = answer->sequence - scene_round(scene)->settings.first_sequence;
 
 	if (place < 2) {
 		scene->error = -EHOSTUNREACH;
@@ -366,7 +366,7 @@ static bool far_wrong_sequence(struct scene *scene, struct answer *answer)
 
 static bool far_sequence_before(struct scene *scene, struct answer *answer)
 {
-	answer->sequence = scene->round.settings.first_sequence - 1;
+	answer->sequence = scene_round(scene)->settings.first_sequence - 1;
 	return true;
 }
 
@@ -436,14 +436,14 @@ START_TEST(answers_of_an_old_round)
 	scene_init(&scene, ADDRESS_IPV4);
 	scene_rounds(&scene, 1);
 	old.to = scene.path.address;
-	old.nonce = scene.round.settings.nonce;
-	old.sequence = scene.round.settings.first_sequence + 1;
-	ck_assert(!path_on_answer(&scene.path, &old, scene.now));
-	ck_assert(!round_answer(&scene.round, &old, scene.now));
+	old.nonce = scene_round(&scene)->settings.nonce;
+	old.sequence = scene_round(&scene)->settings.first_sequence + 1;
+	ck_assert(!path_on_answer(&scene.path, &scene.flow, &old, scene.now));
+	ck_assert(!round_answer(scene_round(&scene), &old, scene.now));
 	scene.limit = 1500;
 	scene.now = scene.path.wake_usec;
 	scene_step(&scene);
-	ck_assert(!path_on_answer(&scene.path, &old, scene.now));
+	ck_assert(!path_on_answer(&scene.path, &scene.flow, &old, scene.now));
 }
 END_TEST
 

@@ -88,10 +88,10 @@ START_TEST(never_above_capacity)
 	scene_init(&scene, ADDRESS_IPV4);
 	scene.path.facts.expected = row->expected;
 	scene.path.facts.capacity = row->capacity;
-	path_begin(&scene.path, &scene.round, &moment);
-	ck_assert_uint_le(scene.round.settings.full, row->capacity);
-	ck_assert_uint_le(scene.round.settings.full, row->expected);
-	ck_assert_uint_eq(scene.round.settings.control, 68);
+	path_begin(&scene.path, &scene.memory.check, &moment);
+	ck_assert_uint_le(scene_round(&scene)->settings.full, row->capacity);
+	ck_assert_uint_le(scene_round(&scene)->settings.full, row->expected);
+	ck_assert_uint_eq(scene_round(&scene)->settings.control, 68);
 }
 END_TEST
 
