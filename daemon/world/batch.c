@@ -136,7 +136,8 @@ static void outgoing_put_ipv6(struct outgoing *packet, struct msghdr *message,
 		control_add(message, packet->control, &hops_head, &hops);
 }
 
-/* Returns the length of what comes before the pattern; *ret_payload: of what the socket is given. */
+/* Returns the length of what comes before the pattern; *ret_payload: of what the socket is given.
+ */
 static unsigned outgoing_encode(struct outgoing *packet, const struct raw *raw,
 				const struct probe *probe, uint32_t *ret_payload)
 {

@@ -184,7 +184,8 @@ static unsigned udp_put(const struct probe *probe, uint8_t *at, uint32_t length)
 	bytes_put16(at + 6, 0);
 	udp_put_begin(probe, at + UDP_HEADER);
 	checksum = sum_fold(sum + words_sum(at, head));
-	bytes_put16(at + 6, checksum != 0 ? checksum : 0xffff); /* RFC 768: 0 would say there is none */
+	bytes_put16(at + 6,
+		    checksum != 0 ? checksum : 0xffff); /* RFC 768: 0 would say there is none */
 	return head;
 }
 
@@ -202,8 +203,8 @@ unsigned encode_packet(const struct probe *probe, uint8_t ttl,
 	case PROBE_ECHO:
 		return ip + echo_put_ipv4(probe, header + ip);
 	case PROBE_SYN:
-		return ip + tcp_put(probe, TH_SYN, encode_number(probe), header + ip,
-				    probe->size - ip);
+		return ip +
+		       tcp_put(probe, TH_SYN, encode_number(probe), header + ip, probe->size - ip);
 	case PROBE_UDP:
 	case PROBE_RESPONDER:
 		return ip + udp_put(probe, header + ip, probe->size - ip);

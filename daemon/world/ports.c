@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 struct port {
-	struct ear ear; /* of PROBE_RESPONDER, else closed; first, so that its memory is the port's */
+	struct ear
+		ear; /* of PROBE_RESPONDER, else closed; first, so that its memory is the port's */
 	struct port *next;
 	enum probe_kind kind;
 	uint8_t family;

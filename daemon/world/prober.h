@@ -43,7 +43,8 @@ struct prober *prober_free(struct prober *prober);
  * it, try another. Released ports can be kept again; what then still comes for them is ignored.
  */
 int prober_keep_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
-void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t family, uint16_t port);
+void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t family,
+			 uint16_t port);
 
 /*
  * Queues; sends by itself when a batch is full. Up to 65535 bytes, from 20 less than these on with
@@ -61,9 +62,9 @@ void prober_send(struct prober *prober, const struct probe *probe);
 void prober_end_syn(struct prober *prober, const struct probe *probe);
 
 /*
- * Sends what is queued, of each family in the order it came (IPv6: echo for itself). A probe that this host refuses to
- * send comes back as ANSWER_REFUSED from the loop; the rest goes on. What the socket cannot take
- * yet goes out when it can.
+ * Sends what is queued, of each family in the order it came (IPv6: echo for itself). A probe that
+ * this host refuses to send comes back as ANSWER_REFUSED from the loop; the rest goes on. What the
+ * socket cannot take yet goes out when it can.
  *
  * A source that is not this host's own is refused for IPv6; for IPv4 with its own header the
  * kernel would send it: that `from` is ours is the caller's to know.

@@ -66,7 +66,8 @@ static inline void lab_on_overflow(uint64_t now_usec, void *userdata)
 }
 
 /* Runs a shell line in the namespace of `host` (0: here). */
-__attribute__((format(printf, 2, 3))) static inline int host_try(pid_t host, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static inline int host_try(pid_t host, const char *format,
+								 ...)
 {
 	char line[1024], command[1200];
 	va_list list;
@@ -156,10 +157,12 @@ static inline pid_t lab_pair(struct lab *lab, unsigned mtu)
 	namespace_enter();
 	peer = host_new();
 	link_new(0, "a0", peer, "b0", mtu);
-	host_run(0, "ip address add 192.0.2.1/24 dev a0; ip address add 2001:db8::1/64 dev a0");
-	host_run(peer, "ip address add 192.0.2.2/24 dev b0; ip address add 2001:db8::2/64 dev b0");
+	host_run(0,
+		 "ip address add 192.0.2.1/24 dev a0; ip address add 2001:db8::1/64 dev a0 nodad");
+	host_run(peer,
+		 "ip address add 192.0.2.2/24 dev b0; ip address add 2001:db8::2/64 dev b0 nodad");
 	/* until both ends know the other's hardware address, only a few packets wait for it */
-	host_run(0, "ping -qc1 -W5 192.0.2.2 >/dev/null; ping -qc1 -W5 2001:db8::2 >/dev/null");
+	host_run(0, "ping -qc1 -w5 192.0.2.2 >/dev/null; ping -qc1 -w5 2001:db8::2 >/dev/null");
 	lab_open(lab);
 	return peer;
 }
@@ -174,20 +177,21 @@ static inline pid_t lab_routed(struct lab *lab, pid_t *ret_router)
 	peer = host_new();
 	link_new(0, "a0", router, "r0", 9000);
 	link_new(router, "r1", peer, "b0", 1500);
-	host_run(
-		router,
-		"sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1;"
-		"ip address add 192.0.2.254/24 dev r0; ip address add 198.51.100.254/24 dev r1;"
-		"ip address add 2001:db8:1::fe/64 dev r0; ip address add 2001:db8:2::fe/64 dev r1");
+	host_run(router,
+		 "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1;"
+		 "ip address add 192.0.2.254/24 dev r0; ip address add 198.51.100.254/24 dev r1;"
+		 "ip address add 2001:db8:1::fe/64 dev r0 nodad; ip address add 2001:db8:2::fe/64 "
+		 "dev r1 nodad");
 	host_run(0,
-		 "ip address add 192.0.2.1/24 dev a0; ip address add 2001:db8:1::1/64 dev a0;"
+		 "ip address add 192.0.2.1/24 dev a0; ip address add 2001:db8:1::1/64 dev a0 nodad;"
 		 "ip route add default via 192.0.2.254; ip route add default via 2001:db8:1::fe");
 	host_run(
 		peer,
-		"ip address add 198.51.100.2/24 dev b0; ip address add 2001:db8:2::2/64 dev b0;"
+		"ip address add 198.51.100.2/24 dev b0; ip address add 2001:db8:2::2/64 dev b0 "
+		"nodad;"
 		"ip route add default via 198.51.100.254; ip route add default via 2001:db8:2::fe");
 	host_run(0,
-		 "ping -qc1 -W5 198.51.100.2 >/dev/null; ping -qc1 -W5 2001:db8:2::2 >/dev/null");
+		 "ping -qc1 -w5 198.51.100.2 >/dev/null; ping -qc1 -w5 2001:db8:2::2 >/dev/null");
 	lab_open(lab);
 	*ret_router = router;
 	return peer;
@@ -249,7 +253,8 @@ static const struct answer *lab_answer(const struct lab *lab, uint16_t sequence)
 	ck_abort_msg("no answer to %u", sequence);
 }
 
-static inline void assert_answers(const struct lab *lab, const struct probe *probe, enum answer_kind kind)
+static inline void assert_answers(const struct lab *lab, const struct probe *probe,
+				  enum answer_kind kind)
 {
 	const struct answer *answer = lab_answer(lab, probe->sequence);
 

@@ -279,14 +279,12 @@ START_TEST(quotes_of_others)
 		size_t at;
 		uint8_t value;
 	} spoils[] = {
-		{28, 0x65},		  /* version 6 */
-		{28, 0x44},		  /* header of 16 bytes */
-		{28, 0x4f},		  /* header longer than the quote */
-		{34, 0x20 | 1},		  /* a later fragment */
-		{35, 1},
-		{37, 2},
-		{48, 0},		  /* an echo reply of ours */
-		{49, 1},		  /* no echo has a code */
+		{28, 0x65},			  /* version 6 */
+		{28, 0x44},			  /* header of 16 bytes */
+		{28, 0x4f},			  /* header longer than the quote */
+		{34, 0x20 | 1},			  /* a later fragment */
+		{35, 1},	{37, 2}, {48, 0}, /* an echo reply of ours */
+		{49, 1},			  /* no echo has a code */
 	};
 
 	ck_assert(decode_exactly(false, &good, good.length, &answer));
@@ -362,8 +360,7 @@ START_TEST(encoded_checksum)
 
 	ck_assert_ptr_nonnull(packet);
 	probe.to = (struct address){ADDRESS_IPV4, {192, 0, 2, 9}, 0};
-	for (uint32_t size = 36; size <= SIZE_LARGEST;
-	     size += size < 1600 ? 1 : 997) {
+	for (uint32_t size = 36; size <= SIZE_LARGEST; size += size < 1600 ? 1 : 997) {
 		uint32_t sum = 0;
 		unsigned header;
 
@@ -554,7 +551,8 @@ START_TEST(segments)
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]) * 2; i++) {
 		bool ipv6 = i % 2 != 0;
-		uint8_t tcp[20] = {0x08, 0x01, 0x12, 0x34, 1, 2, 3, 4, 0xfe, 0xdc, 0xba, 0x98, 0x50};
+		uint8_t tcp[20] = {0x08, 0x01, 0x12, 0x34, 1,	 2,   3,
+				   4,	 0xfe, 0xdc, 0xba, 0x98, 0x50};
 		struct bytes bytes = {.length = 0};
 		struct segment segment;
 		uint8_t family = ipv6 ? ADDRESS_IPV6 : ADDRESS_IPV4;
@@ -585,6 +583,11 @@ START_TEST(datagrams)
 					    .cookie = 0xc00c1e,
 					    .size = 9000,
 					    .fragment = 1480};
+	static const enum answer_kind kinds[] = {
+		[RESPONDER_RECEIPT] = ANSWER_DELIVERED,
+		[RESPONDER_ANSWER] = ANSWER_ECHO,
+		[RESPONDER_COOKIE] = ANSWER_COOKIE,
+	};
 	uint8_t bytes[RESPONDER_MESSAGE_SIZE];
 	struct answer answer;
 
@@ -598,10 +601,7 @@ START_TEST(datagrams)
 		ck_assert_int_eq(answer.probe, PROBE_RESPONDER);
 		ck_assert_uint_eq(answer.sequence, 0x5678);
 		ck_assert(answer.has_nonce && answer.nonce == NONCE);
-		ck_assert_int_eq(answer.kind, message.kind == RESPONDER_RECEIPT ? ANSWER_DELIVERED
-					      : message.kind == RESPONDER_ANSWER
-						      ? ANSWER_ECHO
-						      : ANSWER_COOKIE);
+		ck_assert_int_eq(answer.kind, kinds[message.kind]);
 		ck_assert_uint_eq(answer.size, 9000);
 		ck_assert_uint_eq(answer.fragment, message.kind == RESPONDER_RECEIPT ? 1480 : 0);
 		ck_assert(answer.cookie == (message.kind == RESPONDER_COOKIE ? 0xc00c1e : 0));

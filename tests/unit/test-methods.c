@@ -220,8 +220,9 @@ START_TEST(half_open_is_ended_by_us)
 
 	lab_keep(&lab);
 	host_run(0, "sysctl -qw net.ipv4.ip_default_ttl=33 net.ipv6.conf.a0.hop_limit=33");
-	host_filter(0, "output", "tcp flags rst ip ttl 33 drop\\n"
-				 "tcp flags rst ip6 hoplimit 33 drop");
+	host_filter(0, "output",
+		    "tcp flags rst ip ttl 33 drop\\n"
+		    "tcp flags rst ip6 hoplimit 33 drop");
 	for (unsigned i = 0; i < 2; i++) {
 		int fd = host_socket(peer, families[i], SOCK_STREAM, OPEN);
 		struct probe probe = method_probe(&lab, PROBE_SYN, here[i], there[i]);
@@ -294,8 +295,8 @@ START_TEST(syn_to_link_local)
 	struct probe probe;
 
 	lab_keep(&lab);
-	host_run(peer, "ip address add fe80::b/64 dev b0");
-	host_run(0, "ip address add fe80::a/64 dev a0");
+	host_run(peer, "ip address add fe80::b/64 dev b0 nodad");
+	host_run(0, "ip address add fe80::a/64 dev a0 nodad");
 	probe = method_probe(&lab, PROBE_SYN, "fe80::a", "fe80::b");
 	probe.to.zone = probe.from.zone = (int)if_nametoindex("a0");
 	assert_syn(&lab, &probe, 1, true);
@@ -317,8 +318,8 @@ START_TEST(syn_by_the_hundred)
 		for (uint16_t port = 30000; port < 30300; port++) {
 			struct probe probe = method_probe(&lab, PROBE_SYN, here[i], there[i]);
 
-			ck_assert_int_eq(
-				prober_keep_port(lab.prober, PROBE_SYN, families[i], port), 0);
+			ck_assert_int_eq(prober_keep_port(lab.prober, PROBE_SYN, families[i], port),
+					 0);
 			probe.ident = port;
 			probe.size = 9000;
 			prober_send(lab.prober, &probe);
@@ -459,8 +460,7 @@ START_TEST(refused_ports)
 	}
 	host_filter(router, "forward", "meta l4proto udp reject with icmpx type port-unreachable");
 	for (unsigned i = 0; i < 2; i++) {
-		struct probe probe =
-			method_probe(&lab, PROBE_UDP, routed_here[i], routed_there[i]);
+		struct probe probe = method_probe(&lab, PROBE_UDP, routed_here[i], routed_there[i]);
 
 		assert_report(&lab, &probe, ANSWER_UNREACHABLE, routers[i]);
 		ck_assert_int_eq(lab.answers[0].error, -ECONNREFUSED);
@@ -678,11 +678,10 @@ START_TEST(kept_ports_are_ours)
 		int type = kinds[k] == PROBE_SYN ? SOCK_STREAM : SOCK_DGRAM;
 
 		for (unsigned i = 0; i < 2; i++) {
-			ck_assert_int_eq(
-				prober_keep_port(lab.prober, kinds[k], families[i], FLOW), 0);
-			ck_assert_int_eq(
-				prober_keep_port(lab.prober, kinds[k], families[i], FLOW),
-				-EADDRINUSE);
+			ck_assert_int_eq(prober_keep_port(lab.prober, kinds[k], families[i], FLOW),
+					 0);
+			ck_assert_int_eq(prober_keep_port(lab.prober, kinds[k], families[i], FLOW),
+					 -EADDRINUSE);
 		}
 		for (unsigned i = 0; i < 2; i++) {
 			ck_assert_int_eq(other_program(families[i], type, FLOW), EADDRINUSE);
@@ -691,8 +690,8 @@ START_TEST(kept_ports_are_ours)
 		}
 		for (unsigned i = 0; i < 2; i++) {
 			ck_assert_int_eq(other_program(families[i], type, FLOW), 0);
-			ck_assert_int_eq(
-				prober_keep_port(lab.prober, kinds[k], families[i], FLOW), 0);
+			ck_assert_int_eq(prober_keep_port(lab.prober, kinds[k], families[i], FLOW),
+					 0);
 			prober_release_port(lab.prober, kinds[k], families[i], FLOW);
 		}
 	}

@@ -95,7 +95,7 @@ START_TEST(link_and_source_per_packet)
 	/* a second link to the same peer, and second addresses */
 	link_new(0, "a1", peer, "b1", 1500);
 	host_run(0,
-		 "ip address add 192.0.2.11/32 dev a0; ip address add 2001:db8::11/128 dev a0;"
+		 "ip address add 192.0.2.11/32 dev a0; ip address add 2001:db8::11/128 dev a0 nodad;"
 		 "ip route add 203.0.113.0/24 dev a0; ip route add 203.0.113.0/24 dev a1 metric 9;"
 		 "ip rule add from 192.0.2.11 to 203.0.113.3 lookup 99;"
 		 "ip route add 203.0.113.0/24 dev a1 table 99;"
@@ -139,7 +139,7 @@ START_TEST(link_local_with_zone)
 	pid_t peer = lab_pair(&lab, 9000);
 	struct probe with_zone, with_both;
 
-	host_run(peer, "ip address add fe80::b/64 dev b0");
+	host_run(peer, "ip address add fe80::b/64 dev b0 nodad");
 	with_zone = probe_of(&lab, "fe80::b", 9000);
 	with_zone.to.zone = (int)if_nametoindex("a0");
 	with_both = probe_of(&lab, "fe80::b", 1280);
