@@ -9,7 +9,7 @@
 #define SEARCH_BYTES (64U * 1024U) /* a shallow switch buffer holds it */
 #define QUIET_USEC USEC_PER_SEC    /* RFC 1812 section 4.3.2.8: routers limit their reports */
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
-#define SETTLE_LEAST_USEC (300 * USEC_PER_MSEC)
+#define SETTLE_LEAST_USEC (500 * USEC_PER_MSEC)
 #define LONGEST_USEC (60 * USEC_PER_SEC)
 #define BURSTS_MOST 250U           /* their numbers have 8 bits */
 #define DEAD_BURSTS 6U             /* that many in a row: the path died under the round */
