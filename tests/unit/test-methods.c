@@ -126,6 +126,7 @@ static void assert_syn(struct lab *lab, struct probe *probe, unsigned family, bo
 	probe->nonce += 0x10003;
 	probe->port = listens ? OPEN : CLOSED;
 	answer = lab_ask(lab, probe);
+	ck_assert_int_eq(answer->error, 0);
 	ck_assert_int_eq(answer->kind, ANSWER_DELIVERED);
 	ck_assert(address_equal(&answer->from, &probe->to));
 	ck_assert_int_eq(answer->link, (int)if_nametoindex("a0"));
