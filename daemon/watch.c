@@ -199,28 +199,61 @@ static void flow_keep_port(struct watch *watch, struct flow *flow, enum probe_ki
 	}
 }
 
+static struct probe path_probe(const struct path *path, const struct flow *flow, enum probe_kind kind)
+{
+	struct probe probe = {
+		.kind = kind,
+		.cookie = flow->cookie,
+		.to = path->address,
+		.from = path->from,
+		.link = path->bound_link,
+		.ident = flow->ident,
+		.port = path_port(path, kind),
+	};
+
+	/* their checksums hold the source */
+	if (kind != PROBE_ECHO && probe.from.family == ADDRESS_NONE)
+		probe.from = path->route.source;
+	return probe;
+}
+
+/* A SYN whose answer was lost stands half-open at the peer and would swallow the next one. */
+static void flow_end_syn(struct watch *watch, struct flow *flow)
+{
+	struct probe probe = path_probe(flow->path, flow, PROBE_SYN);
+
+	if (!flow->syn_open)
+		return;
+	flow->syn_open = false;
+	probe.nonce = flow->syn_nonce;
+	probe.sequence = flow->syn_sequence;
+	probe.size = flow->path->address.family == ADDRESS_IPV6 ? 60 : 40;
+	prober_end_syn(watch->prober, &probe);
+}
+
+static void flow_begin_syn(struct watch *watch, struct flow *flow, const struct probe *probe)
+{
+	flow_end_syn(watch, flow);
+	flow->syn_open = true;
+	flow->syn_nonce = probe->nonce;
+	flow->syn_sequence = probe->sequence;
+}
+
 static void path_send(struct watch *watch, struct path *path, const struct burst *burst)
 {
 	struct flow *flow = &path->flows[burst->flow];
-	struct probe probe = {
-		.kind = burst->kind,
-		.nonce = burst->nonce,
-		.cookie = flow->cookie,
-		.to = path->address,
-		.from = path->from.family != ADDRESS_NONE ? path->from : path->route.source,
-		.link = path->bound_link,
-		.port = path_port(path, burst->kind),
-	};
+	struct probe probe;
 
 	flow_keep_port(watch, flow, burst->kind);
-	probe.ident = flow->ident;
-	if (burst->kind == PROBE_ECHO)
-		probe.from = path->from;
+	probe = path_probe(path, flow, burst->kind);
+	probe.nonce = burst->nonce;
 	for (unsigned i = 0; i < burst->count; i++) {
 		watch->burst_bytes += burst->sizes[i];
 		probe.size = burst->sizes[i];
 		probe.ttl = burst->ttls[i];
 		probe.sequence = burst->first_sequence + i;
+		if (probe.kind == PROBE_SYN)
+			flow_begin_syn(watch, flow, &probe);
 		prober_send(watch->prober, &probe);
 	}
 }
@@ -282,6 +315,7 @@ static void path_compare(struct watch *watch, struct path *path)
 
 	path->facts.borne_out = false;
 	path->facts.refuted = false;
+	path->facts.told_by = (struct address){ 0 };
 	if (!mine || mine->outcome != OUTCOME_LESS)
 		return;
 	WATCH_PATHS(watch, other) {
@@ -294,6 +328,10 @@ static void path_compare(struct watch *watch, struct path *path)
 		path->facts.borne_out |= other->evidence.outcome == OUTCOME_LESS &&
 					 other->evidence.passes == mine->passes &&
 					 other->evidence.full == mine->full;
+		if (other->evidence.reported && other->evidence.outcome == OUTCOME_LESS &&
+		    other->evidence.passes == mine->passes &&
+		    address_equal(&other->route.gateway, &path->route.gateway) && !path->facts.on_link)
+			path->facts.told_by = other->evidence.router;
 		path->facts.refuted |= other->announced.verdict == VERDICT_CONSISTENT &&
 				       other->announced.path_mtu >= mine->full &&
 				       address_equal(&gateway, &path->address);
@@ -312,6 +350,8 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 		return false;
 	}
 	path_compare(watch, path);
+	for (unsigned i = 0; i < path->flow_count; i++)
+		flow_end_syn(watch, &path->flows[i]);
 	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
 	path_lint(path, links_by_index(watch->links, path->route.link), todo);
 	return true;
@@ -357,6 +397,8 @@ static void path_run(struct watch *watch, struct path *path, struct moment *mome
 
 		if (path->announced.verdict != VERDICT_CONSISTENT)
 			watch_look(watch, path, moment->now_usec);
+		else if (path->address.family == ADDRESS_IPV6)
+			watch_look_ipv6(watch, path->route.link, moment->now_usec);
 		check = path->facts.trouble ? NULL : check_take(watch, path);
 		if (check) {
 			moment_roll(moment);

@@ -170,14 +170,14 @@ static const struct address *address_choose(const struct path *path, const struc
 }
 
 /* `address` NULL: the name gave none, this time. */
-static void path_resolved(struct watch *watch, struct path *path, const struct address *address,
+static bool path_resolved(struct watch *watch, struct path *path, const struct address *address,
 			  uint64_t now_usec)
 {
 	bool moved = address && !address_equal(address, &path->address);
 	bool first = path->ended_usec == 0 && !path->check;
 
 	if (!moved && !first)
-		return;
+		return false;
 	if (moved) {
 		for (unsigned i = 0; i < path->flow_count; i++)
 			path->flows[i].cookie = 0;
@@ -187,21 +187,28 @@ static void path_resolved(struct watch *watch, struct path *path, const struct a
 	watch_path_restart(watch, path, now_usec);
 	if (moved)
 		bus_peer_changed(watch->bus, &watched_of(path)->peer);
+	return moved;
 }
 
 static void on_resolved(int error, const struct address *addresses, unsigned count, void *userdata)
 {
 	struct watched_peer *peer = userdata;
 	struct moment moment;
+	bool moved = false;
 
 	peer->query = NULL;
 	watch_moment(&moment);
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
 		struct path *path = &peer->peer.paths[i];
 
-		path_resolved(peer->watch, path,
-			      error == 0 ? address_choose(path, addresses, count) : NULL,
-			      moment.now_usec);
+		moved |= path_resolved(peer->watch, path,
+				       error == 0 ? address_choose(path, addresses, count) : NULL,
+				       moment.now_usec);
+	}
+	/* it may turn out to be a gateway that was discovered too */
+	if (moved) {
+		peer->watch->gateways_dirty = true;
+		watch_settle_soon(peer->watch);
 	}
 	watch_arm(peer->watch);
 }
@@ -213,9 +220,17 @@ void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
 	if (!peer->host || peer->query)
 		return;
 	r = names_resolve(watch->names, peer->host, peer->family, on_resolved, peer, &peer->query);
-	if (r < 0)
-		journal_plain(&watch->journal, LOG_WARNING, "peer %s: cannot look up %s: %s",
-			      peer->peer.name, peer->host, strerror(-r));
+	if (r >= 0)
+		return;
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		/* a check without an address says so, and leads back here */
+		if (path->due_usec == USEC_NEVER)
+			path->due_usec = path->wake_usec = 0;
+	}
+	journal_plain(&watch->journal, LOG_WARNING, "peer %s: cannot look up %s: %s",
+		      peer->peer.name, peer->host, strerror(-r));
 }
 
 /* --- out of the configuration --- */
@@ -326,8 +341,12 @@ static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 		r = crowd_add(crowd, peer);
 		if (r < 0)
 			return r;
-		if (words_parse_address(*text, &peer->peer.paths[0].address, peer->zone_link) >= 0)
+		if (words_parse_address(*text, &peer->peer.paths[0].address, peer->zone_link) >= 0) {
+			if (!isdigit((unsigned char)peer->zone_link[0]))
+				memcpy(peer->peer.paths[0].wanted_link, peer->zone_link,
+				       sizeof(peer->zone_link));
 			continue;
+		}
 		peer->host = strdup(*text);
 		if (!peer->host)
 			return -ENOMEM;
@@ -376,26 +395,61 @@ static void gateway_name(const struct gateway *gateway, const char *link,
 			*c = '-';
 }
 
+/* Peers of one name would be one object on the bus. */
+static void crowd_make_unique(const struct crowd *crowd, char name[static PEER_NAME_LONGEST + 1])
+{
+	char stem[PEER_NAME_LONGEST + 1], tail[12];
+	unsigned number = 2, i = 0;
+
+	memcpy(stem, name, sizeof(stem));
+	while (i < crowd->count) {
+		if (strcmp(crowd->list[i++]->name, name) != 0)
+			continue;
+		snprintf(tail, sizeof(tail), "-%u", number++);
+		snprintf(name, PEER_NAME_LONGEST + 1, "%.*s%s", (int)(PEER_NAME_LONGEST - strlen(tail)),
+			 stem, tail);
+		i = 0;
+	}
+}
+
+static struct watched_peer *gateway_known(const struct watch *watch, const struct gateway *gateway,
+					  const char *link)
+{
+	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
+		struct peer *peer = watch->roster.peers[i];
+		struct address address = peer->paths[0].address;
+
+		address.zone = gateway->address.zone;
+		if (peer->origin == ORIGIN_GATEWAY && address_equal(&address, &gateway->address) &&
+		    strcmp(peer->paths[0].wanted_link, link) == 0)
+			return watched_peer_of(peer);
+	}
+	return NULL;
+}
+
+static int crowd_keep(struct watch *watch, struct crowd *crowd, struct watched_peer *peer)
+{
+	if (peer->kept)
+		return 0;
+	peer->peer.settings = watch->config->defaults;
+	peer->kept = true;
+	return crowd_add(crowd, peer);
+}
+
 static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const struct gateway *gateway)
 {
 	const struct link *link = links_by_index(watch->links, gateway->link);
 	char name[PEER_NAME_LONGEST + 1];
 	struct make make = { name, ORIGIN_GATEWAY, 1, 1 };
 	struct watched_peer *peer;
-	struct peer *known;
 
 	if (!link || link->loopback || address_is_configured(crowd, &gateway->address))
 		return 0;
+	peer = gateway_known(watch, gateway, link->name);
+	if (peer)
+		return crowd_keep(watch, crowd, peer);
 	gateway_name(gateway, link->name, name);
-	known = roster_peer(&watch->roster, name);
-	if (known && known->origin == ORIGIN_GATEWAY) {
-		peer = watched_peer_of(known);
-		peer->peer.settings = watch->config->defaults;
-		peer->kept = true;
-		return crowd_add(crowd, peer);
-	}
-	if (known)
-		return 0;
+	crowd_make_unique(crowd, name);
 	peer = watched_peer_new(watch, &make);
 	if (!peer)
 		return -ENOMEM;
@@ -479,13 +533,15 @@ static void peers_replace(struct watch *watch, struct crowd *crowd)
 	struct roster old = watch->roster;
 	struct moment moment;
 
-	qsort(crowd->list, crowd->count, sizeof(struct peer *), by_name);
+	if (crowd->count > 0)
+		qsort(crowd->list, crowd->count, sizeof(struct peer *), by_name);
 	watch_moment(&moment);
+	/* whoever looks at the roster from here on sees the new one */
+	watch->roster.peers = crowd->list;
+	watch->roster.peer_count = crowd->count;
 	for (unsigned i = 0; i < old.peer_count; i++)
 		if (!watched_peer_of(old.peers[i])->kept)
 			peer_retire(watch, watched_peer_of(old.peers[i]));
-	watch->roster.peers = crowd->list;
-	watch->roster.peer_count = crowd->count;
 	free(old.peers);
 	for (unsigned i = 0; i < crowd->count; i++) {
 		struct watched_peer *peer = watched_peer_of(crowd->list[i]);

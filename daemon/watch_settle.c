@@ -166,13 +166,13 @@ static void link_update(struct watch *watch, struct link_state *state, const str
 		return;
 	state->link = *now;
 	link_expect(watch, state);
+	link->touched = true;
 	if (link_matters(&before, now))
 		link->changed = true;
 	if (before.up != now->up || before.carrier != now->carrier)
 		watch->gateways_dirty = true;
 	if (before.mtu != now->mtu)
 		journal_link_mtu(&watch->journal, &before, now);
-	bus_link_changed(watch->bus, state);
 	watch->changed = true;
 }
 
@@ -186,12 +186,34 @@ static void link_gone(struct watch *watch, struct link_state *state)
 	free(state);
 }
 
+/* The roster is whole again: only now may anybody look at it. */
+static void links_swap(struct watch *watch, struct link_state **list, unsigned count,
+		       struct link_state *gone)
+{
+	free(watch->roster.links);
+	watch->roster.links = list;
+	watch->roster.link_count = count;
+	for (unsigned i = 0; i < count; i++) {
+		struct watched_link *link = (void *)list[i];
+
+		if (link->touched)
+			bus_link_changed(watch->bus, &link->state);
+		link->touched = false;
+	}
+	while (gone) {
+		struct watched_link *link = (void *)gone;
+
+		gone = link->next_gone;
+		link_gone(watch, &link->state);
+	}
+}
+
 /* Merges two lists in the order of their indexes: what is known and what is there. */
 static int links_merge(struct watch *watch)
 {
 	struct roster *roster = &watch->roster;
 	unsigned count = links_count(watch->links), known = 0, now = 0, total = 0;
-	struct link_state **list = calloc(count + 1, sizeof(*list));
+	struct link_state **list = calloc(count + 1, sizeof(*list)), *gone = NULL;
 
 	if (!list)
 		return -ENOMEM;
@@ -200,7 +222,10 @@ static int links_merge(struct watch *watch)
 		const struct link *link = now < count ? links_at(watch->links, now) : NULL;
 
 		if (state && (!link || state->link.index < link->index)) {
-			link_gone(watch, state);
+			struct watched_link *leaving = (void *)state;
+
+			leaving->next_gone = gone;
+			gone = state;
 			known++;
 			continue;
 		}
@@ -217,9 +242,7 @@ static int links_merge(struct watch *watch)
 		list[total++] = state;
 		now++;
 	}
-	free(roster->links);
-	roster->links = list;
-	roster->link_count = total;
+	links_swap(watch, list, total, gone);
 	return 0;
 }
 
@@ -259,8 +282,7 @@ static void look_zone(struct watch *watch, struct path *path)
 		path->address.zone = link ? link->index : 0;
 }
 
-/* A sysctl write is in no netlink group: read it, but not for every path anew. */
-static void look_ipv6(struct watch *watch, int index, uint64_t now_usec)
+void watch_look_ipv6(struct watch *watch, int index, uint64_t now_usec)
 {
 	struct watched_link *link = watch_link(watch, index);
 
@@ -288,7 +310,7 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 		look_wanted(watch, path, around.wanted, &route, &around.wrong_link);
 	}
 	if (path->address.family == ADDRESS_IPV6)
-		look_ipv6(watch, route.link, now_usec);
+		watch_look_ipv6(watch, route.link, now_usec);
 	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
 	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
 	around.link_expected = watched ? watched->state.expected_mtu : 0;
@@ -322,10 +344,26 @@ static void paths_settle(struct watch *watch, bool links_changed, uint64_t now_u
 
 /* --- when --- */
 
+/* All routes are read for it, so with many of them it must not follow every event: a twentieth of
+ * the time at most. Returns when to come again where it is too early, else 0. */
+static uint64_t settle_discover(struct watch *watch, uint64_t now_usec)
+{
+	struct moment after;
+
+	if (now_usec < watch->discover_usec)
+		return watch->discover_usec;
+	watch->gateways_dirty = false;
+	watch_peers_discover(watch);
+	watch_moment(&after);
+	watch->discover_usec = after.now_usec + 20 * (after.now_usec - now_usec);
+	return 0;
+}
+
 static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct watch *watch = userdata;
 	bool links_changed = watch->links_dirty;
+	uint64_t discover_again = 0;
 	struct moment moment;
 
 	watch_moment(&moment);
@@ -334,15 +372,20 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 	if (links_changed && links_merge(watch) < 0)
 		watch->links_dirty = true;
 	/* IPv4 routes go with their link without a word */
-	if (watch->hints.gateways || watch->hints.all || watch->gateways_dirty)
-		watch_peers_discover(watch);
-	watch->gateways_dirty = false;
+	if (watch->hints.gateways || watch->hints.all)
+		watch->gateways_dirty = true;
+	if (watch->gateways_dirty)
+		discover_again = settle_discover(watch, moment.now_usec);
 	paths_settle(watch, links_changed, moment.now_usec);
 	if (links_changed)
 		watch_links_tell(watch);
 	memset(&watch->hints, 0, sizeof(watch->hints));
 	watch_peers_spread(watch);
 	watch_arm(watch);
+	if (discover_again) {
+		sd_event_source_set_time(watch->settle_source, discover_again);
+		sd_event_source_set_enabled(watch->settle_source, SD_EVENT_ONESHOT);
+	}
 	return 0;
 }
 

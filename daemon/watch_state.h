@@ -31,6 +31,8 @@ struct watched_link {
 	uint64_t ipv6_read_usec;
 	bool changed;                   /* since paths were last looked at */
 	bool fresh;                     /* not told yet */
+	bool touched;                   /* differs from what was on the bus */
+	struct link_state *next_gone;
 	struct findings told;           /* the findings that the journal knows of */
 };
 
@@ -78,6 +80,7 @@ struct watch {
 	sd_event_source *wake_source, *settle_source;
 	uint64_t wake_set_usec;
 	uint64_t settled_usec, settle_gap_usec;
+	uint64_t discover_usec;        /* gateways are not looked for again before */
 	bool links_dirty, gateways_dirty;
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */
@@ -122,6 +125,8 @@ void watch_on_route(const struct address *prefix, unsigned length, void *userdat
 
 /* Asks the kernel about this path anew. True when what was measured is out of date. */
 bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec);
+/* A sysctl write is in no netlink group: reads it, but not for every path anew. */
+void watch_look_ipv6(struct watch *watch, int index, uint64_t now_usec);
 struct watched_link *watch_link(const struct watch *watch, int index);
 /* Every link's expectation anew, after the configuration changed. */
 void watch_links_expect(struct watch *watch);

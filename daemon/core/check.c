@@ -306,9 +306,10 @@ static void check_follow(struct check *check)
 
 	check_collect(check);
 	check_collect_loss(check);
-	if (check->settings.walk && evidence_is_silent(check, main))
+	if (check->settings.walk && !check->settings.sample && evidence_is_silent(check, main))
 		check_walk_begin(check);
-	else if (check->settings.sample && main->outcome == OUTCOME_FULL && main->kind == PROBE_ECHO)
+	else if (check->settings.sample && main->kind == PROBE_ECHO &&
+		 (main->outcome == OUTCOME_FULL || evidence_is_silent(check, main)))
 		check_sample_begin(check);
 	else
 		check->done = true;
@@ -339,7 +340,8 @@ static uint64_t step_sample(struct check *check, struct turn *turn, uint64_t now
 	if (!check->sample.done)
 		return ret->count > 0 ? now_usec : next;
 	check->result.sampled = true;
-	check->result.lossy = check->sample.lossy;
+	/* a size that never passes is lost, not lossy */
+	check->result.lossy = check->sample.lossy && check->sample.lost[2] < check->sample.sent;
 	check->sampling = false;
 	check->done = true;
 	return USEC_NEVER;

@@ -9,10 +9,12 @@
 
 #define FOLLOW_UP_USEC USEC_PER_SEC
 #define YOUNG_USEC USEC_PER_SEC
-#define UNDECIDED_MOST 5U
+#define UNDECIDED_MOST 8U
 #define RESTART_GAP_LEAST_USEC (20 * USEC_PER_MSEC)
 #define RESTART_GAP_MOST_USEC USEC_PER_SEC
 #define RESTART_QUIET_USEC (5 * USEC_PER_SEC)
+#define UNREST_MOST_USEC (10 * USEC_PER_SEC)
+#define GENTLE_ROUNDS 16U /* after so many the peer is trusted with bursts again */
 
 /* --- facts --- */
 
@@ -118,12 +120,22 @@ static void path_forget_candidate(struct path *path)
 	path->undecided = 0;
 }
 
+/* Changes without end: better a check of one of the ways than none at all. */
+static bool path_endures(struct path *path, uint64_t now_usec)
+{
+	if (now_usec > path->restart_usec + RESTART_QUIET_USEC) {
+		path->restart_gap_usec = 0;
+		path->unrest_usec = now_usec;
+	}
+	return path->check && now_usec - path->unrest_usec > UNREST_MOST_USEC;
+}
+
 struct check *path_restart(struct path *path, uint64_t now_usec)
 {
 	struct check *check = path->check;
 
-	if (now_usec > path->restart_usec + RESTART_QUIET_USEC)
-		path->restart_gap_usec = 0;
+	if (path_endures(path, now_usec))
+		return NULL;
 	path->check = NULL;
 	path_forget_candidate(path);
 	path->due_usec = now_usec > path->restart_usec ? now_usec : path->restart_usec;
@@ -263,6 +275,7 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
 	ret->followed_up = settings->fail_after > 1;
 	ret->hint = path->hint;
+	ret->gentle = path->gentle_rounds > 0;
 	if (ret->control > ret->full)
 		ret->control = ret->full;
 }
@@ -284,6 +297,9 @@ static bool path_is_near_hole(const struct path *path)
 static bool path_suspects_loss(const struct path *path)
 {
 	if (path->announced.verdict == VERDICT_LOSSY || path->candidate.verdict == VERDICT_LOSSY)
+		return true;
+	/* numbers that never agree: luck has a hand in what passes */
+	if (path->differing >= 2 && path->streak <= 1)
 		return true;
 	return path->full_loss.lost >= 3 && path->full_loss.lost > 3 * path->control_loss.lost + 2;
 }
@@ -323,18 +339,14 @@ static void path_count_refused(struct path *path, const struct answer *answer)
 bool path_on_answer(struct path *path, struct flow *flow, const struct answer *answer,
 		    uint64_t now_usec)
 {
-	bool wrong_link = path->wanted_link[0] && path->route.link && answer->link &&
-			  answer->link != path->route.link;
-
 	if (!path->check || !address_equal(&answer->to, &path->address))
-		return false;
-	/* the way back by another link says nothing of the link that was asked for */
-	if (answer->kind == ANSWER_ECHO && wrong_link && path->facts.narrow != REASON_WRONG_LINK)
 		return false;
 	if (!check_answer(path->check, (unsigned)(flow - path->flows), answer, now_usec))
 		return false;
 	if (answer->kind == ANSWER_COOKIE)
 		flow->cookie = answer->cookie;
+	if (answer->kind == ANSWER_DELIVERED && answer->probe == PROBE_SYN)
+		flow->syn_open = false;
 	if (answer->kind == ANSWER_REFUSED)
 		path_count_refused(path, answer);
 	return true;
@@ -551,6 +563,7 @@ static void path_weigh(struct path *path, const struct check_result *result, str
 		.locus = path->locus_mtu ? path->locus : LOCUS_NONE,
 		.hop = path->hop,
 		.lossy = result->lossy,
+		.irregular = path->undecided >= UNDECIDED_MOST,
 	};
 
 	path->flows_faulty = result->flows_faulty;
@@ -565,6 +578,10 @@ static void path_decide(struct path *path, struct check_result *result, struct j
 	evidence_complete(&result->main, path);
 	if (result->has_second)
 		evidence_complete(&result->second, path);
+	if (result->main.outcome == OUTCOME_UNDECIDED && result->main.dried_up)
+		path->gentle_rounds = GENTLE_ROUNDS;
+	else if (path->gentle_rounds > 0)
+		path->gentle_rounds--;
 	/* also where too much loss left it undecided: the next one goes on from there */
 	path->hint = result->main.outcome == OUTCOME_LESS || result->main.outcome == OUTCOME_UNDECIDED ?
 			     result->main.passes : 0;
@@ -597,11 +614,12 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 	path->last_round_usec = moment->real_usec;
 	path->check = NULL;
 	path_decide(path, result, &now);
-	/* what was seen once, and then never again, waits for nothing any more */
-	if (now.verdict != VERDICT_UNKNOWN)
+	if (now.verdict == VERDICT_UNKNOWN) {
+		path->undecided++;
+	} else {
 		path_consider(path, &now, moment, todo);
-	else if (++path->undecided > UNDECIDED_MOST)
-		path->streak = 0;
+		path->undecided = now.reason == REASON_IRREGULAR ? UNDECIDED_MOST + 1 : 0;
+	}
 	path_schedule(path, pace, moment->now_usec,
 		      result->main.outcome == OUTCOME_LESS ? result->oversize_usec : 0);
 	return check;

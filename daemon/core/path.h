@@ -42,6 +42,9 @@ struct flow {
 	uint64_t cookie;              /* of the peer's responder; 0 none yet */
 	uint16_t ident;
 	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
+	bool syn_open;                /* the last SYN may have left a half-open connection behind */
+	uint16_t syn_sequence;
+	uint64_t syn_nonce;
 };
 
 struct path {
@@ -85,6 +88,7 @@ struct path {
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
 	unsigned differing;               /* rounds in a row that gave something not announced */
 	unsigned undecided;               /* rounds in a row that gave nothing */
+	unsigned gentle_rounds;           /* bursts drew too irregular answers: so many rounds without */
 	uint32_t known_mtu;               /* last measured, kept while unreachable */
 	uint64_t rtt_usec;                /* smoothed; 0 unknown */
 	uint64_t since_usec;              /* CLOCK_REALTIME: begin of the announced verdict */
@@ -102,6 +106,7 @@ struct path {
 	uint64_t told_usec;               /* when a standing fault was last said */
 	uint64_t restart_usec;            /* no event starts a round before this */
 	uint64_t restart_gap_usec;
+	uint64_t unrest_usec;             /* begin of the events that follow each other */
 	unsigned queue_place;             /* see queue.h */
 };
 

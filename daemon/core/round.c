@@ -13,6 +13,7 @@
 #define UDP_SPACING_USEC (1050 * USEC_PER_MSEC) /* hosts limit port unreachable to one a second */
 #define DOUBTFUL_SILENT 2U
 #define COOKIES_MOST 16U
+#define GENTLE_USEC (1100 * USEC_PER_MSEC)
 #define QUIET_USEC USEC_PER_SEC
 
 void round_begin(struct round *round, const struct round_settings *settings, uint64_t now_usec)
@@ -72,7 +73,7 @@ static bool answer_fits(const struct round *round, const struct answer *answer,
 
 	switch (answer->kind) {
 	case ANSWER_ECHO:
-		return same_nonce && answer->size == try->size;
+		return same_nonce && answer->size <= try->size;
 	case ANSWER_DELIVERED:
 		if (round->settings.kind == PROBE_SYN)
 			return true; /* its number fits: that is how it was found */
@@ -128,18 +129,6 @@ static void round_learn_rtt(struct round *round, const struct try *try, uint64_t
 		round->evidence.rtt_usec = rtt;
 }
 
-static void round_echo(struct round *round, const struct answer *answer, struct try *try,
-		       uint64_t now_usec)
-{
-	if (try->state == TRY_ANSWERED)
-		return;
-	if (try->state != TRY_RECEIPT)
-		round_learn_rtt(round, try, now_usec);
-	try->state = TRY_ANSWERED;
-	if (try->size == round->settings.full)
-		round->evidence.fragment = answer->fragment;
-}
-
 static void round_delivered(struct round *round, const struct answer *answer, struct try *try,
 			    uint64_t now_usec)
 {
@@ -152,6 +141,24 @@ static void round_delivered(struct round *round, const struct answer *answer, st
 		return;
 	round_learn_rtt(round, try, now_usec);
 	try->state = more_comes ? TRY_RECEIPT : TRY_DELIVERED;
+}
+
+static void round_echo(struct round *round, const struct answer *answer, struct try *try,
+		       uint64_t now_usec)
+{
+	if (try->state == TRY_ANSWERED)
+		return;
+	/* some hosts cut their replies short: it arrived, and nothing is known of the way back */
+	if (answer->size < try->size) {
+		round_delivered(round, answer, try, now_usec);
+		round->evidence.cut_short |= try->size == round->settings.full;
+		return;
+	}
+	if (try->state != TRY_RECEIPT)
+		round_learn_rtt(round, try, now_usec);
+	try->state = TRY_ANSWERED;
+	if (try->size == round->settings.full)
+		round->evidence.fragment = answer->fragment;
 }
 
 static void round_refused(struct round *round, const struct answer *answer, struct try *try)
@@ -276,11 +283,6 @@ bool round_is_doubtful(const struct round *round)
 
 /* --- sending --- */
 
-static bool round_is_serial(const struct round *round)
-{
-	return round->settings.kind == PROBE_SYN || round->settings.kind == PROBE_UDP;
-}
-
 /* A full-size probe after a second without any other that a router could have reported. */
 static bool plan_is_quiet(const struct round *round, uint64_t now_usec)
 {
@@ -356,6 +358,10 @@ static uint64_t round_book(struct round *round, struct turn *turn, uint64_t now_
 {
 	uint64_t at = pace_book(turn->pace, now_usec, plan_bytes(round));
 
+	if (round->settings.gentle) {
+		at = at > round->gentle_usec ? at : round->gentle_usec;
+		round->gentle_usec = at + GENTLE_USEC;
+	}
 	if (round->settings.kind != PROBE_UDP)
 		return at;
 	if (at < *turn->udp_usec)

@@ -26,6 +26,7 @@ struct round_settings {
 	uint32_t hint;           /* what passed in the last round, 0 none */
 	unsigned tries;
 	unsigned first_sign;     /* tries of the control before a path counts as dead */
+	bool gentle;             /* a peer that limits its answers: one packet a second */
 	bool plain_too;          /* a dead path is worth a SYN without data */
 	bool cautious;           /* nothing large before the control was answered */
 	bool followed_up;        /* nothing is said before another round, a second later at least */
@@ -51,6 +52,7 @@ struct round {
 	unsigned plan_count;        /* 0: nothing is planned */
 	unsigned plan_sent;         /* of a kind that goes one by one */
 	unsigned report_count;
+	uint64_t gentle_usec;       /* no packet of a gentle round before */
 	unsigned cookies;           /* that were asked for */
 	unsigned quiet;             /* full-size tries with no oversize probe in the second before */
 	uint64_t began_usec;

@@ -11,6 +11,7 @@
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
 #define SETTLE_LEAST_USEC (500 * USEC_PER_MSEC)
 #define LONGEST_USEC (60 * USEC_PER_SEC)
+#define LONGEST_GENTLE_USEC (240 * USEC_PER_SEC)
 #define BURSTS_MOST 250U           /* their numbers have 8 bits */
 #define DEAD_BURSTS 6U             /* that many in a row: the path died under the round */
 
@@ -36,9 +37,10 @@ static uint64_t round_settle(const struct round *round)
 	return settle < round->settings.timeout_usec ? settle : round->settings.timeout_usec;
 }
 
-static bool round_is_serial(const struct round *round)
+bool round_is_serial(const struct round *round)
 {
-	return round->settings.kind == PROBE_SYN || round->settings.kind == PROBE_UDP;
+	return round->settings.kind == PROBE_SYN || round->settings.kind == PROBE_UDP ||
+	       round->settings.gentle;
 }
 
 static struct loss round_loss(const struct round *round)
@@ -260,8 +262,8 @@ static uint32_t chain_gap(const struct round *round, uint32_t passes)
 /* Does silence about the full size still want a quiet second to be believed? */
 static bool boundary_wants_quiet(const struct round *round, unsigned needed)
 {
-	/* the far side's routers report to the far side */
-	if (round->tries.view == VIEW_RETURN || round_report_of(round, round->goal) ||
+	/* the far side's routers report to the far side; a cautious round repeats what was found so */
+	if (round->tries.view == VIEW_RETURN || round->settings.cautious || round_report_of(round, round->goal) ||
 	    round_count(round, round->goal, TRY_REFUSED) > 0)
 		return false;
 	return round->quiet < quiet_needed(round, needed);
@@ -346,6 +348,11 @@ static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_us
 	return 0;
 }
 
+static uint64_t round_longest(const struct round *round)
+{
+	return round->settings.gentle ? LONGEST_GENTLE_USEC : LONGEST_USEC;
+}
+
 uint64_t round_plan(struct round *round, uint64_t now_usec)
 {
 	uint32_t floor = search_floor(&round->tries);
@@ -354,9 +361,9 @@ uint64_t round_plan(struct round *round, uint64_t now_usec)
 	round->now_usec = now_usec;
 	if (floor >= round->goal)
 		return round_finish(round, OUTCOME_FULL);
+	round->evidence.dried_up = floor > 0 && round_dead_bursts(round) >= DEAD_BURSTS;
 	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST ||
-	    now_usec - round->began_usec > LONGEST_USEC ||
-	    (floor > 0 && round_dead_bursts(round) >= DEAD_BURSTS))
+	    now_usec - round->began_usec > round_longest(round) || round->evidence.dried_up)
 		return round_finish(round, OUTCOME_UNDECIDED);
 	if (round->tries.view == VIEW_FORWARD && floor <= round->settings.plain && floor > 0) {
 		round->evidence.connects = true;

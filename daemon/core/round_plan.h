@@ -9,6 +9,9 @@
 /* How long an answer of this path takes at most, as far as known. */
 uint64_t round_wait(const struct round *round);
 
+/* Goes one by one: a flow has one half-open connection at most, and some peers limit their answers. */
+bool round_is_serial(const struct round *round);
+
 bool round_tried(const struct round *round, uint32_t size);
 unsigned round_count(const struct round *round, uint32_t size, enum try_state state);
 

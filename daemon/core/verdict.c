@@ -111,6 +111,8 @@ static uint32_t return_of_full(const struct evidence *evidence)
 {
 	switch (evidence->kind) {
 	case PROBE_ECHO:
+		if (evidence->cut_short)
+			return 0;
 		return evidence->fragment ? evidence->fragment : evidence->full;
 	case PROBE_RESPONDER:
 		return evidence->return_passes;
@@ -253,7 +255,18 @@ static void weigh_second(const struct path_facts *facts, const struct testimony 
 static void weigh_hole(const struct path_facts *facts, const struct testimony *testimony,
 		       struct judgement *ret, uint32_t *ret_echo_limit)
 {
-	if (testimony->flows_full > 0 && testimony->flows_full < testimony->flows) {
+	if (testimony->lossy) {
+		ret->verdict = VERDICT_LOSSY;
+		ret->path_mtu = testimony->main->full;
+		ret->locus = LOCUS_NONE;
+	} else if (facts->told_by.family != ADDRESS_NONE) {
+		/* one that limits its reports told somebody else of the same size */
+		struct evidence told = *testimony->main;
+
+		told.reported = true;
+		told.router = facts->told_by;
+		verdict_judge(facts, &told, ret);
+	} else if (testimony->flows_full > 0 && testimony->flows_full < testimony->flows) {
 		/* whoever drops large pings drops them on every flow */
 		ret->verdict = VERDICT_PARTIAL;
 		ret->confirmed = true;
@@ -296,6 +309,11 @@ void verdict_weigh(const struct path_facts *facts, const struct testimony *testi
 		weigh_hole(facts, testimony, ret, ret_echo_limit);
 	else if (ret->verdict == VERDICT_CONSISTENT && testimony->lossy)
 		ret->verdict = VERDICT_LOSSY;
+	else if (ret->verdict == VERDICT_UNKNOWN && testimony->irregular) {
+		/* what was true before is not shown to be true now */
+		ret->verdict = VERDICT_UNVERIFIABLE;
+		ret->reason = REASON_IRREGULAR;
+	}
 	weigh_locus(testimony, ret);
 	ret->severity = verdict_severity(ret->verdict, facts, ret->confirmed);
 }

@@ -59,6 +59,7 @@ enum reason {
 	REASON_NO_NEIGHBOUR,   /* nobody answers ARP or neighbour discovery */
 	REASON_HOST_UNREACHABLE, /* a router says so */
 	REASON_SILENT,         /* no answer and no word why */
+	REASON_IRREGULAR,      /* answers come too irregularly to tell sizes apart */
 	REASON_NO_SIZES,       /* it connects, but nothing of any size is answered */
 };
 
@@ -76,6 +77,8 @@ struct evidence {
 	uint32_t full;            /* the size that was asked for */
 	uint32_t passes;          /* largest answered size, 0 none */
 	uint32_t return_passes;   /* PROBE_RESPONDER: largest size that came back, 0 unknown */
+	bool dried_up;            /* in the midst of it the answers ended, small ones too */
+	bool cut_short;           /* the full size's echo came back shorter than it went */
 	bool connects;            /* a plain SYN is answered, one with data is not */
 	uint32_t fragment;        /* largest fragment of the full size's reply, 0 it came whole */
 	bool reported;            /* reports for the full size lead down to a size that passes */
@@ -101,6 +104,7 @@ struct path_facts {
 	bool expect_configured; /* ExpectMTU= of the peer or the link */
 	bool on_link;           /* no router between */
 	bool ipv6;
+	struct address told_by; /* a router that told another path this way of this size; or NONE */
 	bool borne_out;         /* another peer by this link fails at the same size */
 	bool refuted;           /* packets of full size pass through this peer to another one */
 	bool discovered;
@@ -129,6 +133,7 @@ struct testimony {
 	enum locus locus;              /* where it is lost, by a walk; LOCUS_NONE not known */
 	struct address hop;
 	bool lossy;                    /* the full size passes, but is lost too often */
+	bool irregular;                /* too many checks in a row ended undecided */
 };
 
 /* What one round says. OUTCOME_UNDECIDED gives VERDICT_UNKNOWN. */

@@ -100,6 +100,9 @@ static char *advice_reason(const struct path *path, enum reason reason)
 		return advice("\"ip route get %s\" shows where packets go: mend the route, or "
 			      "Interface= of this peer",
 			      address);
+	case REASON_IRREGULAR:
+		return strdup("look for plain loss on the way, or for a limit on echo at the peer; "
+			      "Method=tcp asks by other packets");
 	case REASON_NO_SIZES:
 		return strdup("run mtuwatchd with Responder=yes on the peer and Method=responder here");
 	case REASON_SEND_REFUSED:

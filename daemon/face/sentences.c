@@ -124,6 +124,8 @@ char *words_reason(const struct peer *peer, const struct path *path,
 		return sentence("nobody answers to its address on %s", path_link(path));
 	case REASON_HOST_UNREACHABLE:
 		return reason_router(path);
+	case REASON_IRREGULAR:
+		return strdup("answers come too irregularly to tell sizes apart");
 	case REASON_NO_SIZES:
 		return strdup("it connects, but no packet of any size is answered");
 	case REASON_SILENT:

@@ -52,13 +52,28 @@ void ear_close(struct ear *ear)
 		close(fd);
 }
 
+/* A full buffer is read a batch at a time, so it is still well filled when it is looked at. */
+static void ear_look(struct ear *ear, uint32_t *ret_drops)
+{
+	struct raw_fill fill;
+
+	*ret_drops = ear->drops;
+	if (!raw_fill(&ear->raw, &fill))
+		return;
+	*ret_drops = fill.drops;
+	ear->filled |= fill.waiting >= fill.room / 4;
+}
+
 bool ear_overflowed(struct ear *ear)
 {
-	uint32_t drops = ear->raw.fd < 0 ? ear->drops : raw_drops(&ear->raw, ear->drops);
-	bool moved = drops != ear->drops;
+	uint32_t drops;
+	bool overflowed;
 
+	ear_look(ear, &drops);
+	overflowed = drops != ear->drops && ear->filled;
 	ear->drops = drops;
-	return moved;
+	ear->filled = false;
+	return overflowed;
 }
 
 /* Reads one batch and hands it on; false when nothing is left. The socket is copied: a handler may
@@ -67,11 +82,14 @@ static bool ear_receive(struct ear *ear)
 {
 	struct hearing *hearing = ear->hearing;
 	const struct raw raw = ear->raw;
+	uint32_t drops;
 	bool overflowed;
 	uint64_t now_usec;
 	int count;
 
+	ear_look(ear, &drops);
 	count = inbox_receive(hearing->inbox, &raw);
+	ear->filled |= count == BATCH;
 	overflowed = ear_overflowed(ear);
 	if (count <= 0 && !overflowed)
 		return false;

@@ -25,7 +25,8 @@ struct ear {
 	struct hearing *hearing;
 	struct raw raw; /* fd -1: closed */
 	sd_event_source *source;
-	uint32_t drops; /* of the kernel's counter: what was told */
+	uint32_t drops; /* of the kernel's counter: what was looked at */
+	bool filled;    /* since then the buffer was seen so full that packets may have found no room */
 };
 
 void ear_init(struct ear *ear, struct hearing *hearing);

@@ -276,15 +276,20 @@ int raw_hold_port(int type, uint8_t family, uint16_t port)
 	return port_open(type, family, port, false);
 }
 
-uint32_t raw_drops(const struct raw *raw, uint32_t otherwise)
+bool raw_fill(const struct raw *raw, struct raw_fill *ret)
 {
 	uint32_t info[SK_MEMINFO_VARS];
 	socklen_t length = sizeof(info);
 
-	if (getsockopt(raw->fd, SOL_SOCKET, SO_MEMINFO, info, &length) < 0 ||
+	if (raw->fd < 0 || getsockopt(raw->fd, SOL_SOCKET, SO_MEMINFO, info, &length) < 0 ||
 	    length < (SK_MEMINFO_DROPS + 1) * sizeof(info[0]))
-		return otherwise;
-	return info[SK_MEMINFO_DROPS];
+		return false;
+	*ret = (struct raw_fill){
+		.drops = info[SK_MEMINFO_DROPS],
+		.waiting = info[SK_MEMINFO_RMEM_ALLOC],
+		.room = info[SK_MEMINFO_RCVBUF],
+	};
+	return true;
 }
 
 uint32_t raw_receive_buffer(const struct raw *raw)

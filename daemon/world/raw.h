@@ -35,6 +35,16 @@ int raw_open_port(struct raw *ret, uint8_t family, uint16_t port);
  * it. Returns the descriptor; bind(2)'s errors too. */
 int raw_hold_port(int type, uint8_t family, uint16_t port);
 
-/* The kernel's count of packets it dropped on this socket; `otherwise` when it will not say. */
-uint32_t raw_drops(const struct raw *raw, uint32_t otherwise);
+/*
+ * How full the receive buffer is. `drops` counts what found it full, but also what the kernel threw
+ * away for a bad checksum (raw ICMPv6 and TCP): who can send us such packets must not be able to
+ * void our silences with them.
+ */
+struct raw_fill {
+	uint32_t drops;
+	uint32_t waiting; /* bytes */
+	uint32_t room;    /* bytes */
+};
+
+bool raw_fill(const struct raw *raw, struct raw_fill *ret);
 uint32_t raw_receive_buffer(const struct raw *raw); /* bytes, 0 without a socket */

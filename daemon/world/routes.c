@@ -301,18 +301,44 @@ int routes_ask(struct routes *routes, const struct address *to, const struct add
 	return 0;
 }
 
+struct lead {
+	int link;
+	bool leads;
+};
+
+static int on_lead_hop(const struct next_hop *hop, void *userdata)
+{
+	struct lead *lead = userdata;
+
+	lead->leads |= hop->link == lead->link && !hop->dead;
+	return 0;
+}
+
+/* Looks at the next hops while the message is there. */
+static int on_lead(struct nlmsghdr *message, void *userdata)
+{
+	struct lead *lead = userdata;
+	struct route_message route;
+
+	if (!route_message_parse(message, &route))
+		return -EBADMSG;
+	if (type_error(route.type) != 0)
+		return 0;
+	lead->leads |= route.link == lead->link;
+	return route_message_hops(&route, on_lead_hop, lead);
+}
+
 bool routes_lead(struct routes *routes, const struct address *to, const struct address *from,
 		 int link)
 {
 	struct route_request request;
-	struct route_message found;
+	struct lead lead = {.link = link};
 
 	if (to->family != ADDRESS_IPV4 && to->family != ADDRESS_IPV6)
 		return false;
 	request_fill(&request, to, from, link);
 	request.info.rtm_flags = RTM_F_FIB_MATCH;
-	return netlink_ask(&routes->requests, &request.header, on_answer, &found) >= 0 &&
-	       found.link == link && type_error(found.type) == 0;
+	return netlink_ask(&routes->requests, &request.header, on_lead, &lead) >= 0 && lead.leads;
 }
 
 int routes_gateways(struct routes *routes, struct gateway **ret, unsigned *ret_count)

@@ -203,6 +203,58 @@ START_TEST(plain_loss_is_not_lossy)
 }
 END_TEST
 
+/* A peer that answers so many packets a second, with a burst of as many, hides no hole. */
+START_TEST(limited_answers)
+{
+	static const unsigned rates[] = { 1, 3, 5, 10, 20 };
+
+	for (unsigned hole = 0; hole < 2; hole++) {
+		struct world world;
+		struct life life;
+
+		world_init(&world, first_seed() * 53 + (unsigned)_i);
+		world.link_mtu = 9000;
+		world.limit = 9000;
+		world.answers_per_sec = rates[_i];
+		life_init(&life, &world);
+		life_run(&life, &world, 3);
+		ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+		if (hole)
+			world.limit = 1500;
+		life_run(&life, &world, 20);
+		ck_assert_msg(life.path.announced.verdict ==
+				      (hole ? VERDICT_BLACK_HOLE : VERDICT_CONSISTENT),
+			      "%u answers a second, hole %u: verdict %d", rates[_i], hole,
+			      life.path.announced.verdict);
+		if (hole)
+			ck_assert_uint_eq(life.path.announced.path_mtu, 1500);
+	}
+}
+END_TEST
+
+/* Nearly all large ones get lost: that is loss, and the number does not jump about. */
+START_TEST(heavy_loss_of_large_ones)
+{
+	static const unsigned rates[] = { 60, 80, 90 };
+
+	for (unsigned i = 0; i < 20; i++) {
+		struct world world;
+		struct life life;
+
+		world_init(&world, first_seed() * 59 + i);
+		world.link_mtu = 9000;
+		world.limit = 9000;
+		world.loss_full_percent = rates[_i];
+		life_init(&life, &world);
+		life_run(&life, &world, 60);
+		ck_assert_msg(life.said[VERDICT_LOSSY], "seed %lu: %u%% of the large ones lost, and "
+			      "not seen: %d", world.seed, rates[_i], life.path.announced.verdict);
+		ck_assert_msg(!life.said[VERDICT_REDUCED] && life.announcements < 8,
+			      "seed %lu: %u announcements", world.seed, life.announcements);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ways");
@@ -214,6 +266,8 @@ int main(void)
 	tcase_add_loop_test(all, walk_finds_the_hop, 0, 64);
 	tcase_add_loop_test(all, loss_of_large_ones, 0, 3);
 	tcase_add_loop_test(all, plain_loss_is_not_lossy, 0, 5);
+	tcase_add_loop_test(all, limited_answers, 0, 5);
+	tcase_add_loop_test(all, heavy_loss_of_large_ones, 0, 3);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
 }

@@ -156,7 +156,9 @@ START_TEST(one_round_is_enough)
 		world_check(&world, &life);
 		if (life.path.rounds != 1)
 			world_fail(&world, &life, "more than one round");
-		if (world_truth(&world) == VERDICT_BLACK_HOLE && world.now - began < USEC_PER_SEC)
+		/* a router that was heard, whatever it said, is not short of reports */
+		if (world.router == ROUTER_NONE && world.limit < world.link_mtu &&
+		    world.now - began < USEC_PER_SEC)
 			world_fail(&world, &life, "blamed in a hurry");
 	}
 }

@@ -44,6 +44,8 @@ struct world {
 	unsigned narrow;
 	unsigned loss_percent;
 	unsigned loss_full_percent;   /* of packets above half the link's MTU, besides */
+	unsigned answers_per_sec;     /* the peer answers no more, 0: as many as are asked */
+	uint64_t answers_free_usec;
 	enum router router;
 	bool unruly; /* late and doubled answers */
 	uint64_t reported_usec;
@@ -129,12 +131,28 @@ static uint32_t world_limit(const struct world *world, unsigned flow)
 	return own ? own : world->limit;
 }
 
+/* A token bucket of one second's worth. */
+static bool world_peer_answers(struct world *world)
+{
+	uint64_t spacing, earliest = world->now - USEC_PER_SEC;
+
+	if (world->answers_per_sec == 0)
+		return true;
+	spacing = USEC_PER_SEC / world->answers_per_sec;
+	if (world->answers_free_usec < earliest)
+		world->answers_free_usec = earliest;
+	if (world->answers_free_usec + spacing > world->now)
+		return false;
+	world->answers_free_usec += spacing;
+	return true;
+}
+
 /* The peer got the probe: what it answers, and whether that gets back. */
 static void world_peer(struct world *world, struct answer *answer, unsigned flow)
 {
 	uint32_t size = answer->size;
 
-	if (!(world->kinds & (1U << answer->probe)))
+	if (!(world->kinds & (1U << answer->probe)) || !world_peer_answers(world))
 		return;
 	switch (answer->probe) {
 	case PROBE_ECHO:
@@ -269,6 +287,7 @@ static void life_init(struct life *life, const struct world *world)
 	life->path.settings = &life->settings;
 	life->path.flows = life->flows;
 	life->path.flow_count = 1;
+	life->path.due_usec = life->path.wake_usec = world->now;
 	life_look(life);
 }
 
