@@ -246,12 +246,12 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 
 	flow_keep_port(watch, flow, burst->kind);
 	probe = path_probe(path, flow, burst->kind);
-	probe.nonce = burst->nonce;
 	for (unsigned i = 0; i < burst->count; i++) {
 		watch->burst_bytes += burst->sizes[i];
 		probe.size = burst->sizes[i];
 		probe.ttl = burst->ttls[i];
 		probe.sequence = burst->first_sequence + i;
+		probe.nonce = probe_nonce(burst->kind, burst->nonce, probe.sequence);
 		if (probe.kind == PROBE_SYN)
 			flow_begin_syn(watch, flow, &probe);
 		prober_send(watch->prober, &probe);

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+uint64_t probe_nonce(enum probe_kind kind, uint64_t nonce, uint16_t sequence)
+{
+	/* an odd factor: different for every sequence, and far apart for neighbours */
+	return kind == PROBE_SYN ? nonce ^ (uint16_t)(sequence * 0x9e37U) : nonce;
+}
+
 bool address_equal(const struct address *a, const struct address *b)
 {
 	return a->family == b->family && a->zone == b->zone &&

@@ -115,5 +115,11 @@ struct answer {
 	int error;             /* ANSWER_UNREACHABLE, ANSWER_REFUSED: negative errno */
 };
 
+/*
+ * The nonce of probe number `sequence` of a round: its own for a SYN. Numbers of SYNs that differ
+ * little would be taken for each other where an answer acknowledges their data as well.
+ */
+uint64_t probe_nonce(enum probe_kind kind, uint64_t nonce, uint16_t sequence);
+
 bool address_equal(const struct address *a, const struct address *b);
 bool address_is_link_local(const struct address *address);

@@ -35,7 +35,8 @@ static struct try *round_try_of_syn(struct round *round, const struct answer *an
 	for (unsigned i = 0; i < round->tries.count; i++) {
 		struct try *try = &round->tries.list[i];
 		uint16_t sequence = (uint16_t)(round->settings.first_sequence + i);
-		uint32_t number = (uint32_t)(round->settings.nonce & 0xffff) << 16 | sequence;
+		uint64_t nonce = probe_nonce(PROBE_SYN, round->settings.nonce, sequence);
+		uint32_t number = (uint32_t)(nonce & 0xffff) << 16 | sequence;
 		uint32_t data = try->size - round->settings.plain;
 
 		if (answer->acknowledged == number + 1 || answer->acknowledged == number + 1 + data)
@@ -57,7 +58,7 @@ static struct try *round_try(struct round *round, const struct answer *answer)
  * alter the quoted length (they subtract the header), so with the nonce it may differ. */
 static bool report_fits(const struct round *round, const struct answer *answer, const struct try *try)
 {
-	uint64_t nonce = round->settings.nonce;
+	uint64_t nonce = probe_nonce(round->settings.kind, round->settings.nonce, answer->sequence);
 
 	if (round->settings.kind == PROBE_SYN && (uint16_t)answer->nonce != (uint16_t)nonce)
 		return false;
@@ -69,7 +70,8 @@ static bool report_fits(const struct round *round, const struct answer *answer, 
 static bool answer_fits(const struct round *round, const struct answer *answer,
 			const struct try *try)
 {
-	bool same_nonce = answer->has_nonce && answer->nonce == round->settings.nonce;
+	uint64_t nonce = probe_nonce(round->settings.kind, round->settings.nonce, answer->sequence);
+	bool same_nonce = answer->has_nonce && answer->nonce == nonce;
 
 	switch (answer->kind) {
 	case ANSWER_ECHO:

@@ -112,12 +112,15 @@ static int icmp_setup_ipv6(const struct raw *raw)
 /* A socket of IPPROTO_RAW sends packets with their own header without being asked. */
 static int header_setup(struct raw *raw)
 {
-	int hops;
+	int hops, probe = IPV6_PMTUDISC_PROBE;
 	socklen_t length = sizeof(hops);
 
 	if (getsockopt(raw->fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, &length) < 0)
 		return -errno;
 	raw->ttl = (uint8_t)hops;
+	/* else what the kernel once learned of a destination refuses the probe */
+	if (setsockopt(raw->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe, sizeof(probe)) < 0)
+		return -errno;
 	return socket_hear_nothing(raw->fd);
 }
 

@@ -58,6 +58,8 @@ static const struct row rows[] = {
 	  SEVERITY_OK },
 	{ "tcp", METHOD_TCP, SYN, 0, 0, 0, VERDICT_CONSISTENT, 9000, 0, DIRECTION_NONE, true,
 	  SEVERITY_OK },
+	{ "hole of one byte, a port too", METHOD_AUTO, ECHO | SYN, 8999, 0, 0, VERDICT_BLACK_HOLE, 8999,
+	  0, DIRECTION_FORWARD, true, SEVERITY_CRITICAL },
 	{ "tcp, hole", METHOD_TCP, SYN, 8951, 0, 0, VERDICT_BLACK_HOLE, 8951, 0, DIRECTION_FORWARD, true,
 	  SEVERITY_CRITICAL },
 	{ "udp, hole", METHOD_UDP, UDP, 1400, 0, 0, VERDICT_BLACK_HOLE, 1400, 0, DIRECTION_FORWARD, true,
@@ -82,13 +84,15 @@ START_TEST(ways_and_methods)
 {
 	const struct row *row = &rows[_i];
 
-	for (unsigned loss = 0; loss <= 13; loss += 13) {
+	for (unsigned variant = 0; variant < 4; variant++) {
+		unsigned loss = variant & 1 ? 13 : 0;
 		const struct judgement *said;
 		struct world world;
 		struct life life;
 
 		world_of_row(&world, row, first_seed() * 31 + (unsigned)_i);
 		world.loss_percent = loss;
+		world.port_closed = variant & 2;
 		life_init(&life, &world);
 		life.settings.method = row->method;
 		for (uint64_t rounds = 1; rounds <= 12; rounds++)

@@ -40,6 +40,7 @@ struct world {
 	uint32_t limit_echo;          /* larger echo requests are dropped by the peer itself */
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
 	unsigned kinds;               /* bits of enum probe_kind: what the peer answers */
+	bool port_closed;
 	unsigned hops;                /* routers between; the limit is behind router number `narrow` */
 	unsigned narrow;
 	unsigned loss_percent;
@@ -161,7 +162,10 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 		break;
 	case PROBE_SYN:
 		answer->kind = ANSWER_DELIVERED;
+		/* an open port takes the SYN alone, a closed one refuses its data as well */
 		answer->acknowledged = ((uint32_t)(answer->nonce & 0xffff) << 16 | answer->sequence) + 1;
+		if (world->port_closed)
+			answer->acknowledged += size - (world->family == ADDRESS_IPV6 ? 60 : 40);
 		answer->has_nonce = false;
 		break;
 	case PROBE_UDP:
@@ -213,15 +217,16 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 static void world_send(struct world *world, const struct path *path, const struct burst *burst)
 {
 	for (unsigned i = 0; i < burst->count; i++) {
+		uint16_t sequence = (uint16_t)(burst->first_sequence + i);
 		struct answer answer = {
 			.kind = ANSWER_ECHO,
 			.probe = burst->kind,
 			.to = path->address,
 			.from = path->address,
-			.sequence = burst->first_sequence + i,
+			.sequence = sequence,
 			.size = burst->sizes[i],
 			.has_nonce = true,
-			.nonce = burst->nonce,
+			.nonce = probe_nonce(burst->kind, burst->nonce, sequence),
 			.cookie = path->flows[burst->flow].cookie,
 		};
 
