@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a path's next check is to find out, and what the last one found. When it begins, and what
+ * is announced of it, is in path.c.
+ */
+#include "path_inside.h"
+
+#include <string.h>
+
+#define GENTLE_ROUNDS 16U /* after so many the peer is trusted with bursts again */
+#define PORT_SYN 7U        /* closed nearly everywhere, and a closed port answers just as well */
+#define PORT_UDP 33434U
+#define PORT_RESPONDER 8899U
+#define FIRST_SIGN_TRIES 2U /* times Tries= before a path counts as dead */
+#define ASK_ANEW_ROUNDS 16U /* then the first method, or the second one, is asked once more */
+
+uint16_t path_port(const struct path *path, enum probe_kind kind)
+{
+	/* with Method=auto Port= is a storage port, where no responder listens */
+	bool own = path->port != 0 && path->settings->method != METHOD_AUTO;
+
+	switch (kind) {
+	case PROBE_ECHO:
+		return 0;
+	case PROBE_SYN:
+		return path->port ? path->port : PORT_SYN;
+	case PROBE_UDP:
+		return own ? path->port : PORT_UDP;
+	case PROBE_RESPONDER:
+		return own ? path->port : PORT_RESPONDER;
+	}
+	return 0;
+}
+
+size_t path_check_size(const struct path *path)
+{
+	return CHECK_SIZE(path->flow_count);
+}
+
+static enum probe_kind kind_of(enum method method, enum probe_kind in_use)
+{
+	switch (method) {
+	case METHOD_AUTO:
+		return in_use;
+	case METHOD_ICMP:
+		return PROBE_ECHO;
+	case METHOD_TCP:
+		return PROBE_SYN;
+	case METHOD_UDP:
+		return PROBE_UDP;
+	case METHOD_RESPONDER:
+		return PROBE_RESPONDER;
+	}
+	return PROBE_ECHO;
+}
+
+/* The first method, and with Method=auto the others, best informed first. */
+static void path_choose_kinds(const struct path *path, struct check_settings *settings)
+{
+	static const enum probe_kind order[] = { PROBE_ECHO, PROBE_RESPONDER, PROBE_SYN, PROBE_UDP };
+	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? PROBE_ECHO : path->kind;
+
+	settings->round.kind = kind_of(path->settings->method, in_use);
+	if (path->settings->method != METHOD_AUTO)
+		return;
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (order[i] != settings->round.kind)
+			settings->others[settings->other_count++] = order[i];
+}
+
+static void path_set_round(const struct path *path, const struct moment *moment,
+			   struct round_settings *ret)
+{
+	const struct peer_settings *settings = path->settings;
+	const struct path_facts *facts = &path->facts;
+
+	ret->nonce = moment->random[0];
+	ret->first_sequence = (uint16_t)moment->random[1];
+	ret->timeout_usec = settings->timeout_usec;
+	ret->rtt_usec = path->rtt_usec;
+	ret->loss = path->loss;
+	ret->full = facts->expected < facts->capacity ? facts->expected : facts->capacity;
+	ret->control = facts->ipv6 ? CONTROL_IPV6 : CONTROL_IPV4;
+	/* RFC 791 section 3.2, RFC 8200 section 5 */
+	ret->least = facts->ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4;
+	ret->plain = facts->ipv6 ? 60 : 40;
+	ret->tries = settings->tries;
+	ret->plain_too = true;
+	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
+	ret->followed_up = settings->fail_after > 1;
+	ret->hint = path->hint;
+	ret->gentle = path->gentle_rounds > 0;
+	if (ret->control > ret->full)
+		ret->control = ret->full;
+}
+
+/* Would one more round like the last one be announced? */
+static bool path_is_near_hole(const struct path *path)
+{
+	bool candidate = path->candidate.verdict == VERDICT_BLACK_HOLE ||
+			 path->candidate.verdict == VERDICT_PARTIAL;
+
+	if (path->settings->fail_after == 1)
+		return true;
+	return path->streak > 0 && candidate &&
+	       path->streak + 1 >= path_rounds_wanted(path, &path->candidate);
+}
+
+static bool path_suspects_loss(const struct path *path)
+{
+	if (path->announced.verdict == VERDICT_LOSSY || path->candidate.verdict == VERDICT_LOSSY)
+		return true;
+	/* numbers that never agree: luck has a hand in what passes */
+	if (path->differing >= 2 && path->streak <= 1)
+		return true;
+	return path->full_loss.lost >= 3 && path->full_loss.lost > 3 * path->control_loss.lost + 2;
+}
+
+void path_begin(struct path *path, struct check *check, const struct moment *moment)
+{
+	bool near = path_is_near_hole(path);
+	bool stale = path->rounds - path->second_rounds >= ASK_ANEW_ROUNDS;
+	struct check_settings settings = {
+		.flow_count = path->flow_count,
+		.known_mtu = path->facts.kernel_mtu,
+		.confirm = near || (path->second_passes != 0 && stale),
+		.walk = near && !path->facts.on_link,
+		.sample = path_suspects_loss(path),
+		.random = moment->random[0] ^ moment->random[1],
+	};
+
+	path_set_round(path, moment, &settings.round);
+	path_choose_kinds(path, &settings);
+	path->check = check;
+	check_begin(check, &settings, moment->now_usec);
+}
+
+static void path_count_lost(struct path *path, const struct round *round)
+{
+	for (unsigned i = 0; i < round->tries.count; i++) {
+		const struct try *try = &round->tries.list[i];
+
+		if (try->state != TRY_SILENT && try->state != TRY_REPORTED)
+			continue;
+		if (try->size > round->settings.control)
+			path->full_lost++;
+		else
+			path->control_lost++;
+	}
+}
+
+/* How often each size is lost where both pass: the difference is the suspicion. */
+static void path_learn_sizes(struct path *path, const struct round *round)
+{
+	for (unsigned i = 0; i < round->tries.count; i++) {
+		const struct try *try = &round->tries.list[i];
+		struct loss one = { 1, try->state == TRY_SILENT };
+
+		if (try->state != TRY_SILENT && try->state != TRY_ANSWERED)
+			continue;
+		if (try->size == round->settings.full)
+			loss_add(&path->full_loss, one);
+		else if (try->size == round->settings.control)
+			loss_add(&path->control_loss, one);
+	}
+}
+
+void path_learn(struct path *path, const struct check *check)
+{
+	const struct evidence *evidence = &check->result.main;
+
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		path_count_lost(path, &check->rounds[i]);
+		if (check->rounds[i].evidence.outcome == OUTCOME_FULL)
+			path_learn_sizes(path, &check->rounds[i]);
+	}
+	if (evidence->outcome == OUTCOME_NOTHING && check->result.has_second == SECOND_LIFE)
+		evidence = &check->result.second;
+	if (evidence->outcome == OUTCOME_UNDECIDED || evidence->outcome == OUTCOME_NOTHING)
+		return;
+	path->kind = evidence->kind;
+	path->facts.ever_answered = true;
+	path->known_mtu = evidence->passes;
+	loss_add(&path->loss, check->result.loss);
+	if (evidence->rtt_usec)
+		path->rtt_usec = path->rtt_usec ? (7 * path->rtt_usec + evidence->rtt_usec) / 8 :
+						  evidence->rtt_usec;
+}
+
+static void evidence_complete(struct evidence *evidence, const struct path *path)
+{
+	struct address source = path->route.source;
+
+	source.zone = evidence->error_from.zone;
+	evidence->error_is_own = address_equal(&evidence->error_from, &source);
+}
+
+/* What the second method and the walk found is kept while the fault stays what it is. */
+static void path_keep(struct path *path, const struct check_result *result)
+{
+	uint32_t passes = result->main.passes;
+	bool less = result->main.outcome == OUTCOME_LESS;
+
+	if (less && result->has_second == SECOND_CONFIRM) {
+		path->second = result->second;
+		path->second_passes = passes;
+		path->second_rounds = path->rounds;
+	} else if (!less || passes != path->second_passes) {
+		path->second_passes = 0;
+	}
+	if (less && result->locus != LOCUS_NONE) {
+		path->locus = result->locus;
+		path->hop = result->hop;
+		path->locus_mtu = passes;
+	} else if (!less || passes != path->locus_mtu) {
+		path->locus_mtu = 0;
+	}
+}
+
+static void path_weigh(struct path *path, const struct check_result *result, struct judgement *ret)
+{
+	bool life = result->has_second == SECOND_LIFE && result->main.outcome == OUTCOME_NOTHING;
+	struct testimony testimony = {
+		.main = &result->main,
+		.second = life ? &result->second : path->second_passes ? &path->second : NULL,
+		.flows = path->flow_count,
+		.flows_full = result->flows_full,
+		.locus = path->locus_mtu ? path->locus : LOCUS_NONE,
+		.hop = path->hop,
+		.lossy = result->lossy,
+		.irregular = path->undecided >= UNDECIDED_MOST,
+	};
+
+	path->flows_faulty = result->flows_faulty;
+	verdict_weigh(&path->facts, &testimony, ret, &path->evidence.echo_limit);
+}
+
+void path_decide(struct path *path, struct check_result *result, struct judgement *ret)
+{
+	uint32_t limit;
+
+	evidence_complete(&result->main, path);
+	if (result->has_second)
+		evidence_complete(&result->second, path);
+	if (result->main.outcome == OUTCOME_UNDECIDED && result->main.dried_up)
+		path->gentle_rounds = GENTLE_ROUNDS;
+	else if (path->gentle_rounds > 0)
+		path->gentle_rounds--;
+	/* also where too much loss left it undecided: the next one goes on from there */
+	path->hint = result->main.outcome == OUTCOME_LESS || result->main.outcome == OUTCOME_UNDECIDED ?
+			     result->main.passes : 0;
+	path_keep(path, result);
+	if (result->sampled && !result->lossy) {
+		/* it was looked into: suspicion begins anew */
+		path->full_loss = (struct loss){ 0, 0 };
+		path->control_loss = (struct loss){ 0, 0 };
+	}
+	path_weigh(path, result, ret);
+	if (ret->verdict == VERDICT_UNKNOWN)
+		return;
+	limit = path->evidence.echo_limit;
+	path->evidence = result->main.outcome == OUTCOME_NOTHING && result->has_second ?
+				 result->second : result->main;
+	path->evidence.echo_limit = limit;
+}
