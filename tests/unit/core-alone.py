@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-MEMORY = {"memcpy", "memmove", "memset", "memcmp", "strcmp", "strncmp", "strlen", "strnlen"}
+MEMORY = {"memcpy", "memmove", "memset", "memcmp", "bcmp", "strcmp", "strncmp", "strlen", "strnlen"}
 COMPILER = {"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"}
 # checks of lengths that the compiler adds at higher levels
 COMPILER |= {f"__{name}_chk" for name in MEMORY}

@@ -35,6 +35,7 @@ struct scene {
 	uint32_t mtu, above; /* likewise */
 
 	unsigned sent, accepted, announced, details, reminded;
+	uint64_t bytes; /* sent */
 	unsigned count;
 	uint64_t arrival[WAITING_MOST];
 	struct answer waiting[WAITING_MOST];
@@ -116,6 +117,7 @@ static inline void scene_send(struct scene *scene, const struct burst *burst)
 		bool comes = answer.size <= scene->limit;
 
 		scene->sent++;
+		scene->bytes += answer.size;
 		if (scene->far ? scene->far(scene, &answer) : comes)
 			scene_deliver(scene, &answer);
 	}

@@ -443,6 +443,17 @@ START_TEST(back_by_another_link)
 	scene_look(&scene);
 	scene_rounds(&scene, 2);
 	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+
+	/* the route goes by another link anyway, and that is said */
+	scene_init(&scene, ADDRESS_IPV4);
+	scene.far = far_other_link;
+	strcpy(scene.path.wanted_link, "eth1");
+	scene.around.wanted = &scene.wanted;
+	scene.around.wrong_link = true;
+	scene_look(&scene);
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_MISCONFIGURED, 9000);
+	ck_assert_int_eq(scene.path.announced.reason, REASON_WRONG_LINK);
 }
 END_TEST
 
@@ -596,6 +607,45 @@ START_TEST(no_buffers_ever)
 }
 END_TEST
 
+/* --- the budget --- */
+
+/* However small the budget, a round keeps to it and finds what a rich one finds. */
+START_TEST(within_the_budget)
+{
+	static const uint64_t budgets[] = {64000, 250000, 1000000, 10000000};
+	static const uint32_t limits[] = {1500, 1447, 5003, 8998, 68};
+	uint64_t budget = budgets[_i / 5], began, bytes;
+	struct scene scene;
+
+	scene_init(&scene, ADDRESS_IPV4);
+	pace_init(&scene.pace, budget);
+	scene.limit = limits[_i % 5];
+	began = scene.now;
+	for (unsigned i = 0; i < 8 && !scene.announced; i++)
+		scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_BLACK_HOLE, scene.limit);
+	/* the last burst leaves when those before it are through */
+	bytes = scene.bytes - 65536;
+	ck_assert_uint_gt(scene.bytes, 65536);
+	ck_assert_uint_ge(scene.now - began + 100 * USEC_PER_MSEC,
+			  bytes * 8 * USEC_PER_SEC / budget);
+}
+END_TEST
+
+/* The answer comes while the next burst waits for its turn: then it need not be sent. */
+START_TEST(answered_while_waiting)
+{
+	struct scene scene;
+
+	scene_init(&scene, ADDRESS_IPV4);
+	pace_init(&scene.pace, 64000);
+	scene.delay_usec = 600 * USEC_PER_MSEC; /* the first wait is half of Timeout= */
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	ck_assert_uint_eq(scene.sent, 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("round");
@@ -614,6 +664,8 @@ int main(void)
 	tcase_add_test(test, overflow_tells_nothing);
 	tcase_add_test(test, overflow_passes);
 	tcase_add_test(test, no_buffers_ever);
+	tcase_add_loop_test(test, within_the_budget, 0, 20);
+	tcase_add_test(test, answered_while_waiting);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
 }
