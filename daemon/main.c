@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "face/address_text.h"
 #include "face/report.h"
 #include "foreground.h"
 #include "watch.h"
@@ -40,15 +39,16 @@ struct arguments {
 
 static void print_help(void)
 {
-	puts("mtuwatchd [--config FILE] [--test-config] [--once [ADDRESS...]] "
-	     "[--json=off|short|pretty]\n\n"
-	     "Watches whether every packet size this host may send really arrives, and says so\n"
-	     "when it does not.\n\n"
-	     "  --config FILE   read this file alone, not /etc/mtuwatchd/mtuwatchd.conf and its\n"
-	     "                  drop-ins\n"
+	puts("mtuwatchd [--config FILE] [--test-config] [--once [ADDRESS...]]\n"
+	     "          [--json=off|short|pretty]\n\n"
+	     "Watches whether every packet size this host may send really arrives, and says\n"
+	     "so when it does not.\n\n"
+	     "  --config FILE   read this file alone, not /etc/mtuwatchd/mtuwatchd.conf and\n"
+	     "                  its drop-ins\n"
 	     "  --test-config   check the configuration and print what is in effect\n"
 	     "  --once          check everything, or the given addresses, print it and exit:\n"
-	     "                  0 ok or notice, 1 warning, 2 critical, 3 unknown or unreachable\n"
+	     "                  0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable\n"
+	     "                  or unable to ask; a black hole seen by echo alone is a warning\n"
 	     "  --json=FORM     with --once: off (a table), short or pretty\n"
 	     "  --version\n"
 	     "  --help\n\n"
@@ -72,19 +72,6 @@ static int parse_json(const char *text, struct arguments *arguments)
 	return 0;
 }
 
-/* Letters, digits, dots and dashes make a host name; anything else is a slip of the hand. */
-static bool address_is_plausible(const char *text)
-{
-	struct address address;
-	char zone[LINK_NAME_SIZE];
-
-	if (words_parse_address(text, &address, zone) >= 0)
-		return !address_is_link_local(&address) || zone[0] != '\0';
-	return text[0] != '\0' && strlen(text) < 254 && text[0] != '-' &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
-		       strlen(text);
-}
-
 static int check_arguments(const struct arguments *arguments)
 {
 	if (arguments->addresses && arguments->mode != MODE_ONCE) {
@@ -96,10 +83,11 @@ static int check_arguments(const struct arguments *arguments)
 		return -EINVAL;
 	}
 	for (const char **text = arguments->addresses; text && *text; text++) {
-		if (address_is_plausible(*text))
+		const char *objection = config_address_objection(*text);
+
+		if (!objection)
 			continue;
-		fprintf(stderr, "mtuwatchd: %s: expected an IPv4 or IPv6 address (link-local with "
-				"%%link) or a host name\n", *text);
+		fprintf(stderr, "mtuwatchd: \"%s\": %s\n", *text, objection);
 		return -EINVAL;
 	}
 	return 0;
@@ -119,6 +107,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *ret)
 	};
 	int option;
 
+	/* its own complaints begin with this */
+	argv[0] = program_invocation_short_name;
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
 		switch (option) {
 		case CONFIG:
@@ -156,8 +146,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *ret)
 static int complain(const char *what, int error)
 {
 	if (error == -EPERM || error == -EACCES) {
-		fprintf(stderr, "mtuwatchd: %s: CAP_NET_RAW is needed to send probes: run as root, or "
-				"start the service\n", what);
+		fputs("mtuwatchd: CAP_NET_RAW is needed to send probes: run as root, or start the "
+		      "service\n", stderr);
 		return EXIT_PRIVILEGE;
 	}
 	fprintf(stderr, "mtuwatchd: %s: %s\n", what, strerror(-error));
@@ -238,8 +228,12 @@ static int run_once(sd_event *event, struct watch *watch, enum report_form form)
 		return complain("running", r);
 	if (form == REPORT_TABLE) {
 		bool terminal = isatty(STDOUT_FILENO);
+		struct report_style style = {
+			.colour = terminal && !getenv("NO_COLOR"),
+			.width = terminal ? 80 : 0,
+		};
 
-		report_table(roster, stdout, terminal && !getenv("NO_COLOR"), terminal ? 80 : 0);
+		report_table(roster, stdout, &style);
 	} else {
 		char *json = report_json(roster, form == REPORT_JSON_PRETTY);
 
@@ -285,9 +279,9 @@ static int load_config(const struct arguments *arguments, struct config **ret)
 
 	if (r >= 0)
 		return 0;
-	if (error)
-		fprintf(stderr, "%s%s", error, error[0] && error[strlen(error) - 1] == '\n' ? "" : "\n");
-	else
+	for (char *line = error ? strtok(error, "\n") : NULL; line; line = strtok(NULL, "\n"))
+		fprintf(stderr, "mtuwatchd: %s\n", line);
+	if (!error)
 		fprintf(stderr, "mtuwatchd: configuration: %s\n", strerror(-r));
 	free(error);
 	return r;

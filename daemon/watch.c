@@ -156,6 +156,8 @@ static void request_add(struct watch *watch, struct bus_check *check, struct pee
 	request->next = watch->requests;
 	watch->requests = request;
 	watch_arm(watch);
+	/* with nothing to watch no round will ever end */
+	requests_serve(watch);
 }
 
 void watch_requests_forget(struct watch *watch, const struct bus_check *check,
@@ -566,6 +568,9 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch_links_expect(watch);
 	r = watch_peers_configure(watch);
 	watch_links_tell(watch);
+	if (r >= 0)
+		journal_plain(&watch->journal, LOG_INFO, "configuration reloaded: %u peer%s",
+			      watch->roster.peer_count, watch->roster.peer_count == 1 ? "" : "s");
 	watch->changed = true;
 	watch_run(watch);
 	return r;

@@ -51,17 +51,15 @@ static const char *route_command(const struct path *path, uint32_t mtu,
 
 static char *advice_black_hole(const struct path *path, const struct judgement *judgement)
 {
-	char command[ROUTE_COMMAND], hop[ADDRESS_TEXT_SIZE] = "";
-	const char *where = "on the way";
+	char command[ROUTE_COMMAND];
+	bool on_link = judgement->locus == LOCUS_ON_LINK;
+	/* the sentence names the place */
+	const char *where = judgement->locus == LOCUS_NONE ? "on the way" : "there";
 
-	if (judgement->locus == LOCUS_ON_LINK)
-		where = "between here and there, with no router between,";
-	if (judgement->locus == LOCUS_AFTER)
-		words_address(&judgement->locus_address, hop);
 	route_command(path, judgement->path_mtu, command);
-	return advice("a switch port, tunnel or router %s%s takes at most %u bytes: raise its MTU, "
-		      "or let its ICMP \"too big\" reports through%s%s",
-		      hop[0] ? "after " : where, hop, judgement->path_mtu,
+	return advice("a switch port%s %s takes at most %u bytes: raise its MTU%s%s%s",
+		      on_link ? " or tunnel" : ", tunnel or router", where, judgement->path_mtu,
+		      on_link ? "" : ", or let its ICMP \"too big\" reports through",
 		      command[0] ? "; until then: " : "", command);
 }
 
@@ -81,10 +79,11 @@ static char *advice_reduced(const struct path *path, const struct judgement *jud
 }
 
 /* What to do where this host or its surroundings forbid to measure at all, or the full size. */
-static char *advice_reason(const struct path *path, enum reason reason)
+static char *advice_reason(const struct peer *peer, const struct path *path, enum reason reason)
 {
 	char address[ADDRESS_TEXT_SIZE];
 	const char *link = path_link(path);
+	bool configured = peer->origin == ORIGIN_CONFIG;
 
 	words_address(&path->address, address);
 	switch (reason) {
@@ -108,9 +107,11 @@ static char *advice_reason(const struct path *path, enum reason reason)
 	case REASON_SEND_REFUSED:
 		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
 	case REASON_NO_ADDRESS:
-		return strdup("check Address= of this peer, and \"getent ahosts\" for that name");
+		return advice("%s, or see what \"getent ahosts\" says of that name",
+			      configured ? "check Address= of this peer" : "give another address");
 	case REASON_OWN_ADDRESS:
-		return strdup("set Address= to one of another host");
+		return strdup(configured ? "set Address= to one of another host"
+					 : "give the address of another host");
 	case REASON_NO_LINK:
 		return strdup(
 			"\"ip link\" shows the links there are: mend Interface= of this peer");
@@ -150,7 +151,7 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			"for a policer on the way");
 	case VERDICT_MISCONFIGURED:
 	case VERDICT_UNREACHABLE:
-		return advice_reason(path, judgement->reason);
+		return advice_reason(peer, path, judgement->reason);
 	case VERDICT_UNKNOWN:
 	case VERDICT_CONSISTENT:
 	case VERDICT_UNVERIFIABLE:

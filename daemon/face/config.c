@@ -58,6 +58,12 @@ static void tree_keep(void *node)
 {
 }
 
+static void complaints_done(struct complaints *complaints)
+{
+	for (unsigned i = 0; i < complaints->count && i < CONFIG_COMPLAINTS_LARGEST; i++)
+		free(complaints->list[i].line);
+}
+
 static void reading_done(struct reading *reading)
 {
 	tdestroy(reading->by_name, tree_keep);
@@ -71,7 +77,7 @@ static void reading_done(struct reading *reading)
 	free(reading->files);
 	free(reading->daemon);
 	config_free(reading->config);
-	free(reading->complaints.text);
+	complaints_done(&reading->complaints);
 }
 
 static int reading_init(struct reading *reading)
@@ -151,20 +157,26 @@ static int files_read(struct reading *reading, const char *root)
 	return r;
 }
 
-/* The complaints in one text, saying how many did not fit. malloc'ed. */
-static char *complaints_take(struct complaints *complaints)
+/* The complaints in one text, saying how many did not fit. malloc'ed; NULL out of memory. */
+static char *complaints_text(const struct complaints *complaints)
 {
+	unsigned kept = complaints->count;
 	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	if (complaints->count > CONFIG_COMPLAINTS_LARGEST) {
-		if (asprintf(&text, "%s... and %u more\n", complaints->text ? complaints->text : "",
-			     complaints->count - CONFIG_COMPLAINTS_LARGEST) < 0)
-			text = NULL;
+	if (!out)
+		return NULL;
+	if (kept > CONFIG_COMPLAINTS_LARGEST)
+		kept = CONFIG_COMPLAINTS_LARGEST;
+	for (unsigned i = 0; i < kept; i++)
+		fputs(complaints->list[i].line, out);
+	if (complaints->count > kept)
+		fprintf(out, "... and %u more\n", complaints->count - kept);
+	if (fclose(out) == 0)
 		return text;
-	}
-	text = complaints->text;
-	complaints->text = NULL;
-	return text;
+	free(text);
+	return NULL;
 }
 
 /* Ends the reading, whatever `r` says of it so far. */
@@ -176,7 +188,7 @@ static int reading_end(struct reading *reading, int r, struct config **ret, char
 		*ret = reading->config;
 		reading->config = NULL;
 	} else
-		*ret_error = complaints_take(&reading->complaints);
+		*ret_error = complaints_text(&reading->complaints);
 	reading_done(reading);
 	return r;
 }

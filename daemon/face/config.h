@@ -83,5 +83,8 @@ struct config *config_free(struct config *config);
 /* The effective configuration in the file's own language; reading it again gives the same. */
 void config_print(const struct config *config, FILE *out);
 
+/* Why `text` can not be the Address= of a peer without Interface=: what was expected; NULL it can. */
+const char *config_address_objection(const char *text);
+
 /* The first [Link] section that matches, NULL none. */
 const struct config_link *config_link_for(const struct config *config, const char *name);

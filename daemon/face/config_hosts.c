@@ -34,7 +34,7 @@ static const char *ipv4_objection(const uint8_t *bytes)
 	if (bytes[0] == 0)
 		return "expected the address of a host, this one is unspecified";
 	if (bytes[0] == 127)
-		return "expected the address of another host, this one is our own address";
+		return "expected the address of another host, this one is this host's own";
 	if (bytes[0] >= 224 && bytes[0] <= 239)
 		return "expected the address of one host, this one is multicast";
 	if (!memcmp(bytes, broadcast, sizeof(broadcast)))
@@ -50,7 +50,7 @@ static const char *ipv6_objection(const uint8_t *bytes)
 	if (is_zero(bytes, 16))
 		return "expected the address of a host, this one is unspecified";
 	if (is_zero(bytes, 15) && bytes[15] == 1)
-		return "expected the address of another host, this one is our own address";
+		return "expected the address of another host, this one is this host's own";
 	if (bytes[0] == 0xff)
 		return "expected the address of one host, this one is multicast";
 	if (!memcmp(bytes, mapped, sizeof(mapped)))
@@ -72,6 +72,34 @@ static void address_clear(struct config_peer *peer)
 	peer->zone_link[0] = '\0';
 }
 
+#define ADDRESS_EXPECTED "expected an IPv4 or IPv6 address or a host name"
+
+/* Why a peer can not have this numeric address; NULL it can. */
+static const char *numeric_objection(const struct address *address, const char *zone)
+{
+	const char *objection = address_objection(address);
+
+	if (objection || !zone[0])
+		return objection;
+	if (!address_is_link_local(address))
+		return "expected no %zone, it belongs to link-local addresses";
+	return value_is_link_name(zone) ? NULL : "expected the name of a link behind the %";
+}
+
+const char *config_address_objection(const char *text)
+{
+	char zone[LINK_NAME_SIZE];
+	struct address address;
+	const char *objection;
+
+	if (words_parse_address(text, &address, zone) < 0)
+		return value_is_host_name(text) ? NULL : ADDRESS_EXPECTED;
+	objection = numeric_objection(&address, zone);
+	if (!objection && !zone[0] && address_is_link_local(&address))
+		return "the address is link-local: expected %LINK behind it";
+	return objection;
+}
+
 static int parse_address(struct assignment *assignment)
 {
 	struct config_peer *peer = assignment->value;
@@ -85,14 +113,9 @@ static int parse_address(struct assignment *assignment)
 		return 0;
 	}
 	if (words_parse_address(assignment->text, &address, zone) == 0) {
-		objection = address_objection(&address);
+		objection = numeric_objection(&address, zone);
 		if (objection)
 			return wrong(assignment, objection);
-		if (zone[0] && !address_is_link_local(&address))
-			return wrong(assignment,
-				     "expected no %zone, it belongs to link-local addresses");
-		if (zone[0] && !value_is_link_name(zone))
-			return wrong(assignment, "expected the name of a link behind the %");
 		address_clear(peer);
 		peer->address = address;
 		memcpy(peer->zone_link, zone, sizeof(zone));
@@ -306,8 +329,7 @@ static void print_discover(const char *name, const void *value, FILE *out)
 	fputc('\n', out);
 }
 
-const struct key_type type_address = {parse_address, print_address,
-				      "expected an IPv4 or IPv6 address or a host name"};
+const struct key_type type_address = {parse_address, print_address, ADDRESS_EXPECTED};
 const struct key_type type_source = {parse_source, print_source,
 				     "expected an IPv4 or IPv6 address of this host"};
 const struct key_type type_family = {parse_family, print_family,

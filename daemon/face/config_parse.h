@@ -27,11 +27,16 @@ struct place {
 	unsigned line;
 };
 
+struct complaint {
+	struct place place;
+	char *line; /* with its end of line */
+};
+
+/* In the order of files and lines, whenever they were found. */
 struct complaints {
-	char *text; /* one line each */
-	size_t length;
-	unsigned count;
-	int error; /* the first one, negative errno; 0: there is none */
+	struct complaint list[CONFIG_COMPLAINTS_LARGEST];
+	unsigned count; /* those that did not fit too */
+	int error;      /* the first one, negative errno; 0: there is none */
 };
 
 /* One section on its way: values go straight to their place, what was set is noted beside. */

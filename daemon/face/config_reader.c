@@ -15,30 +15,27 @@
 
 #define FILE_LARGEST (16U << 20) /* far more than 10,000 peers take */
 
-static void complaint_append(struct complaints *complaints, const char *line)
+static bool place_is_before(struct place a, struct place b)
 {
-	size_t length = strlen(line);
-	char *grown = realloc(complaints->text, complaints->length + length + 1);
-
-	if (!grown) {
-		complaints->error = -ENOMEM;
-		return;
-	}
-	memcpy(grown + complaints->length, line, length + 1);
-	complaints->text = grown;
-	complaints->length += length;
+	return a.file != b.file ? a.file < b.file : a.line < b.line;
 }
 
-static void complaint_add(struct complaints *complaints, int error, char *line)
+/* Takes `line` over. */
+static void complaint_add(struct complaints *complaints, int error, struct place place, char *line)
 {
+	unsigned at = complaints->count;
+
 	if (!complaints->error)
 		complaints->error = error;
-	complaints->count++;
 	if (!line)
 		complaints->error = -ENOMEM;
-	else if (complaints->count <= CONFIG_COMPLAINTS_LARGEST)
-		complaint_append(complaints, line);
-	free(line);
+	if (!line || complaints->count++ >= CONFIG_COMPLAINTS_LARGEST) {
+		free(line);
+		return;
+	}
+	for (; at > 0 && place_is_before(place, complaints->list[at - 1].place); at--)
+		complaints->list[at] = complaints->list[at - 1];
+	complaints->list[at] = (struct complaint){place, line};
 }
 
 void complain(struct reading *reading, struct place place, const char *format, ...)
@@ -54,17 +51,19 @@ void complain(struct reading *reading, struct place place, const char *format, .
 	if (text && asprintf(&line, "%s:%u: %s\n", file, place.line, text) < 0)
 		line = NULL;
 	free(text);
-	complaint_add(&reading->complaints, -EINVAL, line);
+	complaint_add(&reading->complaints, -EINVAL, place, line);
 }
 
 void complain_file(struct reading *reading, int error, const char *name)
 {
+	/* behind all of the file before it */
+	struct place place = {reading->file_count, UINT32_MAX};
 	char *line;
 
 	if (asprintf(&line, "%s: %s\n", name,
 		     error == -EMEDIUMTYPE ? "Is not a regular file" : strerror(-error)) < 0)
 		line = NULL;
-	complaint_add(&reading->complaints, error, line);
+	complaint_add(&reading->complaints, error, place, line);
 }
 
 static void complain_here(struct reading *reading, const char *text, const char *why)

@@ -63,9 +63,28 @@ enum report_form {
 /* The whole document that Describe() returns and --json prints. malloc'ed; NULL out of memory. */
 char *report_json(const struct roster *roster, bool pretty);
 
-/* The table of --once and of the foreground view: peers, then what is wrong, in words.
- * `colour` for a terminal; `width` in columns, 0 unlimited. */
-void report_table(const struct roster *roster, FILE *out, bool colour, unsigned width);
+/* The faults that the last table told of, in the order of their text. Begins empty. */
+struct report_told {
+	char **texts;
+	unsigned count;
+};
+void report_told_done(struct report_told *told);
+
+struct report_style {
+	bool colour;              /* for a terminal */
+	unsigned width;           /* columns, 0 unlimited */
+	struct report_told *told; /* tell only of faults that are not in it, and keep it; or NULL */
+};
+
+/* The table of --once and of the foreground view: peers, then report_faults(). */
+void report_table(const struct roster *roster, FILE *out, const struct report_style *style);
+
+/* What is wrong, in words, each fault once; an empty line before the first. */
+void report_faults(const struct roster *roster, FILE *out, const struct report_style *style);
+
+/* Ends the line with `text`, of which `column` columns are written; further lines are indented. */
+void report_wrap(FILE *out, const char *text, unsigned column, unsigned width);
+const char *report_colour(enum severity severity);
 
 /* INTERFACE 6: 0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable or no peers. */
 int report_exit_code(const struct roster *roster);

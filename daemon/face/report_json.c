@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <json-c/printbuf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,20 @@ static inline void json_drop(struct json_object **object)
 
 /* Our keys are literals and come once: json-c need neither copy them nor look them up. */
 #define KEY_OF_OURS (JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_KEY_IS_CONSTANT)
+
+/* json-c lays an empty one out over two lines. */
+static int array_print_empty(struct json_object *array, struct printbuf *out, int level, int flags)
+{
+	return printbuf_memappend(out, "[]", 2);
+}
+
+/* Hands on an array that is complete. */
+static struct json_object *array_end(struct json_object *array)
+{
+	if (array && json_object_array_length(array) == 0)
+		json_object_set_serializer(array, array_print_empty, NULL, NULL);
+	return json_object_get(array);
+}
 
 /* Both take `value` over, also when they fail. */
 static int object_add(struct json_object *object, const char *key, struct json_object *value)
@@ -71,7 +86,7 @@ static struct json_object *json_findings(const struct findings *findings)
 	for (unsigned i = 0; array && i < findings->count; i++)
 		if (array_add(array, json_finding(&findings->list[i])) < 0)
 			return NULL;
-	return json_object_get(array);
+	return array_end(array);
 }
 
 static struct json_object *json_paths(const struct peer *peer);
@@ -130,7 +145,7 @@ static struct json_object *json_paths(const struct peer *peer)
 	for (unsigned i = 0; array && i < peer->path_count; i++)
 		if (array_add(array, json_peer(peer, &peer->paths[i])) < 0)
 			return NULL;
-	return json_object_get(array);
+	return array_end(array);
 }
 
 static struct json_object *json_link(const struct link_state *state)
@@ -158,7 +173,7 @@ static struct json_object *json_peers(const struct roster *roster)
 	for (unsigned i = 0; array && i < roster->peer_count; i++)
 		if (array_add(array, json_peer(roster->peers[i], NULL)) < 0)
 			return NULL;
-	return json_object_get(array);
+	return array_end(array);
 }
 
 static struct json_object *json_links(const struct roster *roster)
@@ -168,7 +183,7 @@ static struct json_object *json_links(const struct roster *roster)
 	for (unsigned i = 0; array && i < roster->link_count; i++)
 		if (array_add(array, json_link(roster->links[i])) < 0)
 			return NULL;
-	return json_object_get(array);
+	return array_end(array);
 }
 
 char *report_json(const struct roster *roster, bool pretty)

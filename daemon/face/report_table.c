@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The table for people, one row a path, and below it what is wrong in words. Sits in 80 columns:
- * names that are too long are cut, the note is what is left of the row. Also the exit code.
+ * The table for people, one row a path. Sits in 80 columns: names that are too long are cut, the
+ * note is what is left of the row. Also the exit code. What is wrong in words is another file's.
  */
 #include "report.h"
 
@@ -16,7 +16,7 @@ enum column {
 	COLUMN_PEER,
 	COLUMN_ADDRESS,
 	COLUMN_LINK,
-	COLUMN_MTU,
+	COLUMN_SIZES,
 	COLUMN_VERDICT,
 	COLUMN_SINCE,
 	COLUMN_NOTE,
@@ -24,7 +24,7 @@ enum column {
 #define COLUMN_COUNT 7
 #define CELL_SIZE 128
 
-static const char *const column_titles[COLUMN_COUNT] = {"PEER",	   "ADDRESS", "LINK", "MTU",
+static const char *const column_titles[COLUMN_COUNT] = {"PEER",	   "ADDRESS", "LINK", "PASSES/OF",
 							"VERDICT", "SINCE",   "NOTE"};
 
 struct row {
@@ -38,23 +38,6 @@ struct table {
 	unsigned screen; /* columns of it; 0 unlimited */
 	unsigned width[COLUMN_COUNT];
 };
-
-static const char *severity_colour(enum severity severity)
-{
-	switch (severity) {
-	case SEVERITY_CRITICAL:
-		return "\033[1;31m";
-	case SEVERITY_WARNING:
-		return "\033[33m";
-	case SEVERITY_NOTICE:
-		return "\033[36m";
-	case SEVERITY_OK:
-		return "\033[32m";
-	case SEVERITY_NONE:
-		return "\033[2m";
-	}
-	return "";
-}
 
 static void cell_since(char *cell, uint64_t since_usec)
 {
@@ -76,7 +59,7 @@ static void cell_since(char *cell, uint64_t since_usec)
 		snprintf(cell, CELL_SIZE, "%" PRIu64 "d", sec / 86400);
 }
 
-static void cell_mtu(char *cell, const struct path *path)
+static void cell_sizes(char *cell, const struct path *path)
 {
 	uint32_t mtu = path->announced.path_mtu, expected = path->facts.expected;
 
@@ -88,14 +71,20 @@ static void cell_mtu(char *cell, const struct path *path)
 		snprintf(cell, CELL_SIZE, "-/%u", expected);
 }
 
+/* Where it is. Why it is so is in the sentence below, if there is one. */
 static void cell_note(char *cell, const struct peer *peer, const struct path *path)
 {
-	char *text = words_locus(&path->announced);
+	const struct judgement *judgement = &path->announced;
+	char *text = words_locus(judgement), router[ADDRESS_TEXT_SIZE];
 
-	if (text && !text[0]) {
-		free(text);
-		text = words_reason(peer, path, &path->announced);
-	}
+	if (text && text[0])
+		snprintf(cell, CELL_SIZE, "%s", text);
+	else if (judgement->router.family != ADDRESS_NONE)
+		snprintf(cell, CELL_SIZE, "%s", words_address(&judgement->router, router));
+	free(text);
+	if (cell[0] || judgement->severity >= SEVERITY_NOTICE)
+		return;
+	text = words_reason(peer, path, judgement);
 	snprintf(cell, CELL_SIZE, "%s", text ? text : "");
 	free(text);
 }
@@ -113,7 +102,7 @@ static void row_fill(struct row *row, const struct peer *peer, const struct path
 	snprintf(row->cell[COLUMN_LINK], CELL_SIZE, "%s", link);
 	snprintf(row->cell[COLUMN_VERDICT], CELL_SIZE, "%s",
 		 words_verdict(path->announced.verdict));
-	cell_mtu(row->cell[COLUMN_MTU], path);
+	cell_sizes(row->cell[COLUMN_SIZES], path);
 	cell_since(row->cell[COLUMN_SINCE], path->since_usec);
 	cell_note(row->cell[COLUMN_NOTE], peer, path);
 	for (unsigned i = 0; i < COLUMN_NOTE; i++)
@@ -168,26 +157,28 @@ static void table_fit(struct table *table)
 		table->width[COLUMN_NOTE] = 0; /* the sentences below tell it anyway */
 }
 
-static void cell_print(const struct table *table, enum column column, const char *text)
+/* The last cell of a row is not filled up. */
+static void cell_print(const struct table *table, enum column column, const char *text, bool last)
 {
 	unsigned width = table->width[column];
 
 	if (strlen(text) <= width)
-		fprintf(table->out, "%-*s", column == COLUMN_NOTE ? 0 : (int)width, text);
+		fprintf(table->out, "%-*s", last ? 0 : (int)width, text);
 	else
 		fprintf(table->out, "%.*s...", (int)(width > 3 ? width - 3 : 0), text);
 }
 
 static void row_print(const struct table *table, const struct row *row, bool title)
 {
-	for (unsigned i = 0; i < COLUMN_COUNT; i++) {
+	bool noted = table->width[COLUMN_NOTE] > 0 && row->cell[COLUMN_NOTE][0];
+	enum column last = noted ? COLUMN_NOTE : COLUMN_SINCE;
+
+	for (unsigned i = 0; i <= last; i++) {
 		bool coloured = table->colour && i == COLUMN_VERDICT && !title;
 
-		if (i == COLUMN_NOTE && (table->width[i] == 0 || !row->cell[i][0]))
-			break;
 		fprintf(table->out, "%s%s", i ? " " : "",
-			coloured ? severity_colour(row->severity) : "");
-		cell_print(table, i, row->cell[i]);
+			coloured ? report_colour(row->severity) : "");
+		cell_print(table, i, row->cell[i], i == last);
 		fputs(coloured ? "\033[0m" : "", table->out);
 	}
 	fputc('\n', table->out);
@@ -219,73 +210,9 @@ static void table_print_row(struct table *table, const struct row *row)
 	row_print(table, row, false);
 }
 
-/* "warning  peer san-a ...", and the advice on a line of its own. Takes both texts over. */
-static void complaint_print(const struct table *table, enum severity severity, char *text,
-			    char *advice)
+void report_table(const struct roster *roster, FILE *out, const struct report_style *style)
 {
-	const char *begin = table->colour ? severity_colour(severity) : "";
-
-	if (text)
-		fprintf(table->out, "%s%s%s: %s\n", begin, words_severity(severity),
-			table->colour ? "\033[0m" : "", text);
-	if (advice && advice[0])
-		fprintf(table->out, "    %s\n", advice);
-	free(text);
-	free(advice);
-}
-
-static void finding_print(const struct table *table, const char *subject,
-			  const struct finding *finding)
-{
-	char *text = words_finding_text(finding), *whole = NULL;
-
-	if (text && asprintf(&whole, "%s%s%s", subject, subject[0] ? ": " : "", text) < 0)
-		whole = NULL;
-	free(text);
-	complaint_print(table, finding->severity, whole, words_finding_advice(finding));
-}
-
-static void path_complaints(const struct table *table, const struct peer *peer,
-			    const struct path *path)
-{
-	char subject[PEER_NAME_LONGEST + 8];
-
-	snprintf(subject, sizeof(subject), "peer %s", peer->name);
-	if (path->announced.severity >= SEVERITY_NOTICE)
-		complaint_print(table, path->announced.severity,
-				words_verdict_sentence(peer, path, &path->announced),
-				words_verdict_advice(peer, path, &path->announced));
-	for (unsigned i = 0; i < path->findings.count; i++)
-		finding_print(table, subject, &path->findings.list[i]);
-}
-
-static void roster_complaints(const struct table *table, const struct roster *roster)
-{
-	for (unsigned i = 0; i < roster->peer_count; i++)
-		for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
-			path_complaints(table, roster->peers[i], &roster->peers[i]->paths[j]);
-	for (unsigned i = 0; i < roster->link_count; i++) {
-		const struct link_state *state = roster->links[i];
-
-		for (unsigned j = 0; !state->ignored && j < state->findings.count; j++)
-			finding_print(table, "", &state->findings.list[j]);
-	}
-}
-
-static bool roster_has_complaints(const struct roster *roster)
-{
-	if (roster_severity(roster) >= SEVERITY_NOTICE)
-		return true;
-	for (unsigned i = 0; i < roster->peer_count; i++)
-		for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
-			if (roster->peers[i]->paths[j].findings.count > 0)
-				return true;
-	return false;
-}
-
-void report_table(const struct roster *roster, FILE *out, bool colour, unsigned width)
-{
-	struct table table = {.out = out, .colour = colour, .screen = width};
+	struct table table = {.out = out, .colour = style->colour, .screen = style->width};
 	struct row titles = {};
 
 	if (roster->peer_count == 0) {
@@ -293,18 +220,17 @@ void report_table(const struct roster *roster, FILE *out, bool colour, unsigned 
 		      "found.\n",
 		      out);
 	} else {
-		for (unsigned i = 0; i < COLUMN_COUNT; i++)
-			strcpy(titles.cell[i], column_titles[i]);
-		table_measure_row(&table, &titles);
 		roster_rows(&table, roster, table_measure_row);
+		/* without a note its column has no title either */
+		for (unsigned i = 0; i < COLUMN_COUNT; i++)
+			if (i != COLUMN_NOTE || table.width[i] > 0)
+				strcpy(titles.cell[i], column_titles[i]);
+		table_measure_row(&table, &titles);
 		table_fit(&table);
 		row_print(&table, &titles, true);
 		roster_rows(&table, roster, table_print_row);
 	}
-	if (roster_has_complaints(roster)) {
-		fputc('\n', out);
-		roster_complaints(&table, roster);
-	}
+	report_faults(roster, out, style);
 }
 
 static bool peer_unmeasured(const struct peer *peer)

@@ -214,12 +214,12 @@ char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 	_free_text_ char *reason = words_reason(peer, path, judgement);
 	_free_text_ char *body = reason ? verdict_body(path, judgement, reason) : NULL;
 	const char *link = path->link_name[0] ? path->link_name : path->wanted_link;
-	bool resolved = path->address.family != ADDRESS_NONE;
+	bool beside = strcmp(words_address(&path->address, address), peer->name) != 0 && address[0];
 
 	if (!body)
 		return NULL;
-	return sentence("peer %s%s%s%s%s%s: %s%s%s", peer->name, resolved ? " (" : "",
-			words_address(&path->address, address), resolved ? ")" : "",
+	return sentence("peer %s%s%s%s%s%s: %s%s%s", peer->name, beside ? " (" : "",
+			beside ? address : "", beside ? ")" : "",
 			link[0] ? " by " : "", link, words_verdict(judgement->verdict),
 			body[0] ? ": " : "", body);
 }

@@ -128,7 +128,7 @@ def case_watch(root):
             expect(time.monotonic() < deadline, "never showed anything")
             if select.select([keyboard], [], [], 0.2)[0]:
                 output += terminal_read(keyboard)
-            shown = re.sub(r"^installing .*$", "", output, flags=re.MULTILINE).strip()
+            shown = re.sub(r"^(installing|building) .*$", "", output, flags=re.MULTILINE).strip()
         print(f"# {shown[:400]!r}")
         process.send_signal(signal.SIGINT)
         expect(process.wait(10) == 0, f"Ctrl-C: exit {process.returncode}")

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The daemon's own life: reload, --once, no bus, no journal, stopped, and what it puts on the wire."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
 import signal
+import struct
+import subprocess
+import termios
+import threading
 
 from cases import black_hole, case, consistent, equal, never, one_alert, reduced, silent, start
-from daemon import BusError, config
+from daemon import BINARY, BusError, config
 from topology import B, FAMILIES, FAR, R1, direct, limit, routed, switched
 from wire import ECHO_REPLY, Sniffer
 
@@ -25,6 +33,9 @@ def reload(network):
     consistent(daemon, "two", 9000)
     assert daemon.peer("one")["Rounds"] >= rounds, "the unchanged peer began anew"
     equal("verdicts of the unchanged peer", daemon.verdicts("one"), [])
+    said = [r for r in daemon.records if "reloaded" in r["MESSAGE"]]
+    equal("said of the reload", [(r["MESSAGE"], r["PRIORITY"]) for r in said],
+          [("configuration reloaded: 2 peers", "6")])
 
     daemon.write(config(two) + "[Peer three]\nAddres=192.0.2.2\n")
     daemon.signal(signal.SIGHUP)
@@ -140,9 +151,40 @@ def once_codes(network, family):
     assert "unreachable" in out, out
     status, out, _ = once(daemon, R1[family], FAR[family])
     assert status in (1, 3), status
-    status, _, errors = once(daemon, "not an address")
-    assert status in (3, 64), status  # it may be a name that nobody knows
-    assert errors, "nothing said about a bad address"
+
+
+@case("once nothing", "--once with nothing to watch says so at once: 3")
+def once_nothing(network):
+    a = network.space("A")
+    daemon = start(network, a, config(), start=False, bus=False, journal=False)
+    for arguments in ((), ("--config", daemon.file)):
+        status, out, errors = once(daemon, *arguments)
+        equal("exit status", (status, errors), (3, ""))
+        assert out.startswith("There is nothing to watch: "), out
+        assert not out.endswith("\n\n"), out
+    status, out, _ = once(daemon, "--json=short")
+    equal("JSON", (status, json.loads(out)["Peers"]), (3, []))
+
+
+@case("once address", "--once takes what Address= takes, and says why not: 64")
+def once_address(network):
+    a = network.space("A")
+    daemon = start(network, a, "", start=False, bus=False, journal=False)
+    for address, why in (("", "expected an IPv4 or IPv6 address or a host name"),
+                         ("not an address", "expected an IPv4 or IPv6 address or a host name"),
+                         ("300.1.1.1", "expected an IPv4 or IPv6 address or a host name"),
+                         ("127.0.0.1", "this one is this host's own"),
+                         ("224.0.0.1", "this one is multicast"),
+                         ("fe80::1", "the address is link-local: expected %LINK behind it")):
+        status, out, errors = once(daemon, address)
+        equal(f"exit status of {address!r}", (status, out), (64, ""))
+        assert errors.startswith(f'mtuwatchd: "{address}": '), errors
+        assert why in errors, errors
+    a.ip("address add 192.0.2.1/32 dev lo")
+    status, out, _ = once(daemon, "192.0.2.1")
+    equal("exit status of its own address", status, 1)
+    assert "give the address of another host" in out and "Address=" not in out, out
+    assert "peer 192.0.2.1 (" not in out, out
 
 
 @case("once config", "--once with a configuration: misconfigured is 1")
@@ -160,12 +202,89 @@ def once_config(network):
 def usage(network):
     a = network.space("A")
     daemon = start(network, a, "", start=False, bus=False, journal=False)
-    equal("unknown option", daemon.once("--no-such-option")[0], 64)
+    status, _, errors = daemon.once("--no-such-option")
+    equal("unknown option", status, 64)
+    assert errors.startswith("mtuwatchd: "), errors
+    status, _, errors = daemon.once("--config", "/nonexistent", "--test-config")
+    equal("no such file", (status, errors),
+          (78, "mtuwatchd: /nonexistent: No such file or directory\n"))
     equal("unknown form", daemon.once("--once", "--json=xml")[0], 64)
     status, out, _ = daemon.once("--version")
     equal("--version", (status, "mtuwatchd" in out), (0, True))
     status, out, _ = daemon.once("--help")
     equal("--help", (status, "--once" in out), (0, True))
+    assert max(len(line) for line in out.splitlines()) <= 80, out
+    done = subprocess.run(a.command("setpriv", "--bounding-set=-net_raw", BINARY, "--once"),
+                          capture_output=True, text=True, timeout=30)
+    equal("exit status without CAP_NET_RAW", done.returncode, 77)
+    assert done.stderr.startswith("mtuwatchd: CAP_NET_RAW is needed"), done.stderr
+
+
+def screens(text):
+    """What a terminal showed, one text for each time it was cleared."""
+    return [screen.replace("\r", "") for screen in text.split("\033[H\033[2J")]
+
+
+@case("terminal", "on a terminal: a table within its width, the latest sentences below it")
+def terminal(network):
+    a, _, s1 = switched(network)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}), journal=False, start=False)
+    keyboard, screen = pty.openpty()
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    shown = []
+
+    def read():
+        with contextlib.suppress(OSError):  # the other side is closed
+            while data := os.read(keyboard, 65536):
+                shown.append(data)
+
+    def last():
+        """The screens that are whole: the last one may still be on its way."""
+        return screens(b"".join(shown).decode())[1:-1]
+    daemon.process = subprocess.Popen(daemon.shell("--config", daemon.file), stdin=screen,
+                                      stdout=screen, stderr=screen,
+                                      env={**daemon.environment(), "NO_COLOR": "1"})
+    os.close(screen)
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    consistent(daemon, "b", 9000)
+    limit(s1, 1500)
+    black_hole(daemon, "b", 1500)
+    said = re.compile(r"^\d\d:\d\d:\d\d peer b \(192\.0\.2\.2\) by eth0: black-hole: ", re.M)
+    daemon.wait("the sentence below the table", lambda: last() and said.search(last()[-1]))
+    count = len(last())
+    daemon.wait("the sentence after more redrawing",
+                lambda: len(last()) >= count + 3 and said.search(last()[-1]))
+    for one in last():
+        assert max(len(line) for line in one.splitlines()) <= 72, one
+        assert "Ctrl-C ends it." in one, one
+    stray = [x for x in last() if not x.startswith(("PEER", "There"))]
+    assert not stray, stray
+    equal("exit status", daemon.stop(), 0)
+    reader.join(5)
+    os.close(keyboard)
+
+
+@case("pipe", "in a pipe: the table at each change, each fault told once")
+def in_a_pipe(network):
+    a, _, s1 = switched(network)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}, "six": {"Address": B["ipv6"]}}))
+    consistent(daemon, "b", 9000)
+    limit(s1, 1500)
+    for name in ("b", "six"):
+        black_hole(daemon, name, 1500)
+
+    def told(name):
+        return [x for x in daemon.lines if x.startswith(f"warning: peer {name} ")]
+    daemon.wait("both sentences", lambda: told("b") and told("six"))
+    s1.mtu("trunk", 9000)
+    consistent(daemon, "b", 9000)
+    consistent(daemon, "six", 9000)
+    daemon.wait("the table without a fault", lambda: len(daemon.lines) > 2 and all(
+        "consistent" in line for line in daemon.lines[-2:]))
+    equal("sentences", (len(told("b")), len(told("six"))), (1, 1))
+    assert not [x for x in daemon.lines if x.endswith(" ")], daemon.lines
+    assert daemon.lines[0].startswith("PEER") and daemon.lines[-1], daemon.lines
 
 
 @case("bus later", "the bus comes after the daemon, goes, and comes again")

@@ -71,7 +71,7 @@ START_TEST(addresses)
 	static const char name[] = "expected an IPv4 or IPv6 address or a host name";
 	static const char unspecified[] = "expected the address of a host, this one is unspecified";
 	static const char own[] =
-		"expected the address of another host, this one is our own address";
+		"expected the address of another host, this one is this host's own";
 	static const char multicast[] = "expected the address of one host, this one is multicast";
 
 	bad_address("0.0.0.0", unspecified);
@@ -111,6 +111,32 @@ START_TEST(addresses)
 	    "t.conf:3: [Peer a]: Source= is IPv4: expected the family of the peer\n");
 	bad("[Peer a]\nAddress=2001:db8::1\nExpectMTU=1279\n",
 	    "t.conf:3: [Peer a]: ExpectMTU=1279: expected at least 1280 for IPv6\n");
+}
+END_TEST
+
+/* The same objections to an address that no file gave; without Interface= a link-local one needs
+ * its link. */
+START_TEST(addresses_without_a_file)
+{
+	static const char *const good_ones[] = {"192.0.2.1", "2001:db8::1", "fe80::1%eth0",
+						"host.example", "a"};
+	static const struct {
+		const char *text, *objection;
+	} bad_ones[] = {
+		{"", "expected an IPv4 or IPv6 address or a host name"},
+		{"300.1.1.1", "expected an IPv4 or IPv6 address or a host name"},
+		{"not an address", "expected an IPv4 or IPv6 address or a host name"},
+		{"127.0.0.1", "expected the address of another host, this one is this host's own"},
+		{"224.0.0.1", "expected the address of one host, this one is multicast"},
+		{"fe80::1", "the address is link-local: expected %LINK behind it"},
+		{"2001:db8::1%eth0", "expected no %zone, it belongs to link-local addresses"},
+	};
+
+	for (unsigned i = 0; i < sizeof(good_ones) / sizeof(good_ones[0]); i++)
+		ck_assert_pstr_eq(config_address_objection(good_ones[i]), NULL);
+	for (unsigned i = 0; i < sizeof(bad_ones) / sizeof(bad_ones[0]); i++)
+		ck_assert_pstr_eq(config_address_objection(bad_ones[i].text),
+				  bad_ones[i].objection);
 }
 END_TEST
 
@@ -310,6 +336,7 @@ int main(void)
 
 	tcase_add_test(tests, values);
 	tcase_add_test(tests, addresses);
+	tcase_add_test(tests, addresses_without_a_file);
 	tcase_add_test(tests, good_addresses);
 	tcase_add_test(tests, later);
 	tcase_add_test(tests, methods);

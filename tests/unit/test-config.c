@@ -279,8 +279,8 @@ START_TEST(gathered)
 	bad("[Daemon]\nTries=x\nFoo=1\n[Peer a]\n[Peer b]\nAddress=::\n",
 	    "t.conf:2: Tries=x: expected a number from 1 to 20\n"
 	    "t.conf:3: Foo=: unknown key in [Daemon]\n"
-	    "t.conf:6: Address=::: expected the address of a host, this one is unspecified\n"
-	    "t.conf:4: [Peer a]: expected Address=, it is missing\n");
+	    "t.conf:4: [Peer a]: expected Address=, it is missing\n"
+	    "t.conf:6: Address=::: expected the address of a host, this one is unspecified\n");
 }
 END_TEST
 

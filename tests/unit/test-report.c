@@ -13,7 +13,7 @@ static char *table_text(const struct roster *roster, bool colour, unsigned width
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	report_table(roster, out, colour, width);
+	report_table(roster, out, &(struct report_style){.colour = colour, .width = width});
 	fclose(out);
 	return text;
 }
@@ -47,6 +47,9 @@ START_TEST(table_says_it_all)
 	ck_assert_ptr_nonnull(strstr(text, "\n    a switch port"));
 	ck_assert_ptr_nonnull(strstr(text, "\nwarning: link eth1 has an MTU of 1500"));
 	ck_assert_ptr_null(strstr(text, "\033"));
+	ck_assert_ptr_null(strstr(text, " \n"));
+	ck_assert_ptr_null(strstr(text, "NOTE"));
+	ck_assert_str_ne(text + strlen(text) - 2, "\n\n");
 	free(text);
 }
 END_TEST
@@ -82,6 +85,159 @@ START_TEST(table_fits_the_screen)
 	text = table_text(&sample.roster, false, 0);
 	ck_assert_ptr_nonnull(strstr(text, sample.peer[0].name));
 	ck_assert_ptr_nonnull(strstr(text, "2001:db8:1111:2222:3333:4444:5555:6666"));
+	free(text);
+}
+END_TEST
+
+static void assert_same_words(const char *a, const char *b)
+{
+	while (*a && *b) {
+		size_t length = strcspn(a, " \n");
+
+		ck_assert_uint_eq(length, strcspn(b, " \n"));
+		ck_assert_int_eq(strncmp(a, b, length), 0);
+		a += length + strspn(a + length, " \n");
+		b += length + strspn(b + length, " \n");
+	}
+	ck_assert_int_eq(*a, *b);
+}
+
+static char *faults_text(const struct roster *roster, unsigned width)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	report_faults(roster, out, &(struct report_style){.width = width});
+	fclose(out);
+	return text;
+}
+
+/* What stands below the table is held by the screen too, and nothing of it is lost. */
+START_TEST(faults_are_wrapped)
+{
+	struct sample sample;
+	char *wrapped, *whole;
+
+	sample_init(&sample);
+	wrapped = faults_text(&sample.roster, 80);
+	whole = faults_text(&sample.roster, 0);
+	for (const char *line = wrapped; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		ck_assert_uint_le(strcspn(line, "\n"), 80);
+	ck_assert_ptr_nonnull(strstr(wrapped, "\ncritical: peer san-a (192.0.2.10) by eth1: "));
+	ck_assert_ptr_nonnull(strstr(wrapped, "\n    a switch port, tunnel or router on the way"));
+	ck_assert_uint_gt(strlen(whole), 160);
+	assert_same_words(wrapped, whole);
+	free(wrapped);
+	free(whole);
+}
+END_TEST
+
+static unsigned occurrences(const char *text, const char *part)
+{
+	unsigned count = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		count++;
+	return count;
+}
+
+/* A link that is too small: the verdict, the path and the link know it, one says it. */
+START_TEST(one_fault_is_said_once)
+{
+	struct sample sample;
+	struct path *path = &sample.paths[3];
+	char *text;
+
+	sample_init(&sample);
+	path->announced = (struct judgement){.verdict = VERDICT_MISCONFIGURED,
+					     .severity = SEVERITY_WARNING,
+					     .reason = REASON_LINK_SMALLER,
+					     .path_mtu = 1500};
+	path->facts.capacity = 1500;
+	path->findings.list[0] = sample_finding();
+	path->findings.count = 1;
+	sample.link[1].findings = path->findings;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_uint_eq(occurrences(text, "link eth1 has an MTU of 1500"), 1);
+	ck_assert_uint_eq(occurrences(text, "warning: "), 1);
+	free(text);
+	/* a verdict that does not say it: the link does */
+	path->announced = sample.paths[2].announced;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_uint_eq(occurrences(text, "warning: "), 1);
+	ck_assert_ptr_nonnull(strstr(text, "\nwarning: link eth1 has an MTU of 1500"));
+	free(text);
+	/* other numbers are another fault */
+	sample.link[1].findings.list[0].should = 8000;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_uint_eq(occurrences(text, "warning: "), 2);
+	ck_assert_ptr_nonnull(strstr(text, "\nwarning: peer san-a: link eth1 has an MTU of 1500"));
+	free(text);
+}
+END_TEST
+
+static char *table_again(const struct roster *roster, struct report_told *told)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	report_table(roster, out, &(struct report_style){.told = told});
+	fclose(out);
+	return text;
+}
+
+START_TEST(only_news_is_told_again)
+{
+	struct sample sample;
+	struct report_told told = {};
+	char *text;
+
+	sample_init(&sample);
+	sample.link[1].findings.list[0] = sample_finding();
+	sample.link[1].findings.count = 1;
+	text = table_again(&sample.roster, &told);
+	ck_assert_uint_eq(occurrences(text, "critical: ") + occurrences(text, "warning: "), 2);
+	free(text);
+	text = table_again(&sample.roster, &told);
+	ck_assert_ptr_nonnull(strstr(text, "black-hole"));
+	ck_assert_ptr_null(strstr(text, "\n\n"));
+	free(text);
+	sample.paths[3].announced.path_mtu = 1400;
+	text = table_again(&sample.roster, &told);
+	ck_assert_uint_eq(occurrences(text, "critical: "), 1);
+	ck_assert_uint_eq(occurrences(text, "warning: "), 0);
+	free(text);
+	/* gone, and there again */
+	sample.link[1].findings.count = 0;
+	free(table_again(&sample.roster, &told));
+	sample.link[1].findings.count = 1;
+	text = table_again(&sample.roster, &told);
+	ck_assert_uint_eq(occurrences(text, "warning: "), 1);
+	free(text);
+	report_told_done(&told);
+}
+END_TEST
+
+/* The place; why it is so only where no sentence below says it. */
+START_TEST(notes)
+{
+	struct sample sample;
+	char *text;
+
+	sample_init(&sample);
+	sample.paths[3].announced.locus = LOCUS_ON_LINK;
+	sample.paths[0].announced = (struct judgement){.verdict = VERDICT_UNREACHABLE,
+						       .severity = SEVERITY_WARNING,
+						       .reason = REASON_NO_NEIGHBOUR};
+	sample.paths[1].announced =
+		(struct judgement){.verdict = VERDICT_UNKNOWN, .reason = REASON_NO_ADDRESS};
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_ptr_nonnull(strstr(text, " on-link\n"));
+	ck_assert_uint_eq(occurrences(text, "nobody answers"), 1);
+	ck_assert_ptr_nonnull(strstr(text, "its host name has no address now\n"));
+	ck_assert_ptr_nonnull(strstr(text, " PASSES/OF "));
 	free(text);
 }
 END_TEST
@@ -170,6 +326,7 @@ START_TEST(document_pretty)
 	example_init(&sample);
 	text = report_json(&sample.roster, true);
 	ck_assert_ptr_nonnull(strstr(text, "\n  \"Peers\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"Findings\": []"));
 	all = json_tokener_parse(text);
 	ck_assert_ptr_nonnull(all);
 	json_object_put(all);
@@ -236,6 +393,10 @@ int main(void)
 	tcase_add_test(test, table_says_it_all);
 	tcase_add_test(test, clean_table_says_no_more);
 	tcase_add_test(test, table_fits_the_screen);
+	tcase_add_test(test, faults_are_wrapped);
+	tcase_add_test(test, one_fault_is_said_once);
+	tcase_add_test(test, only_news_is_told_again);
+	tcase_add_test(test, notes);
 	tcase_add_test(test, table_in_colour);
 	tcase_add_test(test, empty_table);
 	tcase_add_test(test, document);

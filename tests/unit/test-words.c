@@ -77,6 +77,11 @@ START_TEST(black_hole_ipv4)
 	sample.paths[3].route.gateway = example_address("192.0.2.254");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
 		      "ip route replace 192.0.2.10 via 192.0.2.254 dev eth1 mtu lock 1500");
+	judgement->locus = LOCUS_ON_LINK;
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
+		      "without a word (on-link), 9000 expected");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
+		      "a switch port or tunnel there takes at most 1500 bytes: raise its MTU; until");
 	judgement->locus = LOCUS_AFTER;
 	judgement->locus_address = example_address("192.0.2.254");
 	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
@@ -149,6 +154,28 @@ START_TEST(own_address)
 		       "own");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
 		      "Address=");
+	/* who gave the address on the command line set no Address= */
+	sample.peer[2].origin = ORIGIN_REQUEST;
+	ck_assert_text(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		       "give the address of another host");
+	judgement =
+		(struct judgement){.verdict = VERDICT_UNREACHABLE, .reason = REASON_NO_ADDRESS};
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		      "give another address");
+}
+END_TEST
+
+/* A peer that is named by its address. */
+START_TEST(name_is_address)
+{
+	struct sample sample;
+
+	sample_init(&sample);
+	strcpy(sample.peer[2].name, "192.0.2.10");
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2],
+					      &sample.paths[2].announced),
+		       "peer 192.0.2.10 by eth0: consistent: packets of 9000 bytes pass (ping "
+		       "payload 8972, TCP MSS 8960)");
 }
 END_TEST
 
@@ -233,6 +260,7 @@ int main(void)
 	tcase_add_test(test, reduced_names_the_router);
 	tcase_add_test(test, misconfigured_says_why);
 	tcase_add_test(test, own_address);
+	tcase_add_test(test, name_is_address);
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
 	tcase_add_test(test, every_finding_has_text_and_advice);
