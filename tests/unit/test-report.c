@@ -116,10 +116,10 @@ static char *faults_text(const struct roster *roster, unsigned width)
 /* What stands below the table is held by the screen too, and nothing of it is lost. */
 START_TEST(faults_are_wrapped)
 {
-	struct sample sample;
+	struct example sample;
 	char *wrapped, *whole;
 
-	sample_init(&sample);
+	example_init(&sample);
 	wrapped = faults_text(&sample.roster, 80);
 	whole = faults_text(&sample.roster, 0);
 	for (const char *line = wrapped; *line; line += strcspn(line, "\n"), line += *line == '\n')
@@ -145,17 +145,17 @@ static unsigned occurrences(const char *text, const char *part)
 /* A link that is too small: the verdict, the path and the link know it, one says it. */
 START_TEST(one_fault_is_said_once)
 {
-	struct sample sample;
+	struct example sample;
 	struct path *path = &sample.paths[3];
 	char *text;
 
-	sample_init(&sample);
+	example_init(&sample);
 	path->announced = (struct judgement){.verdict = VERDICT_MISCONFIGURED,
 					     .severity = SEVERITY_WARNING,
 					     .reason = REASON_LINK_SMALLER,
 					     .path_mtu = 1500};
 	path->facts.capacity = 1500;
-	path->findings.list[0] = sample_finding();
+	path->findings.list[0] = example_finding();
 	path->findings.count = 1;
 	sample.link[1].findings = path->findings;
 	text = table_text(&sample.roster, false, 0);
@@ -190,12 +190,12 @@ static char *table_again(const struct roster *roster, struct report_told *told)
 
 START_TEST(only_news_is_told_again)
 {
-	struct sample sample;
+	struct example sample;
 	struct report_told told = {};
 	char *text;
 
-	sample_init(&sample);
-	sample.link[1].findings.list[0] = sample_finding();
+	example_init(&sample);
+	sample.link[1].findings.list[0] = example_finding();
 	sample.link[1].findings.count = 1;
 	text = table_again(&sample.roster, &told);
 	ck_assert_uint_eq(occurrences(text, "critical: ") + occurrences(text, "warning: "), 2);
@@ -223,10 +223,10 @@ END_TEST
 /* The place; why it is so only where no sentence below says it. */
 START_TEST(notes)
 {
-	struct sample sample;
+	struct example sample;
 	char *text;
 
-	sample_init(&sample);
+	example_init(&sample);
 	sample.paths[3].announced.locus = LOCUS_ON_LINK;
 	sample.paths[0].announced = (struct judgement){.verdict = VERDICT_UNREACHABLE,
 						       .severity = SEVERITY_WARNING,

@@ -168,9 +168,9 @@ END_TEST
 /* A peer that is named by its address. */
 START_TEST(name_is_address)
 {
-	struct sample sample;
+	struct example sample;
 
-	sample_init(&sample);
+	example_init(&sample);
 	strcpy(sample.peer[2].name, "192.0.2.10");
 	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2],
 					      &sample.paths[2].announced),
