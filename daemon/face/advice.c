@@ -49,18 +49,30 @@ static const char *route_command(const struct path *path, uint32_t mtu,
 	return buffer;
 }
 
+/* The command heals the way back too: this host announces an MSS by the route's MTU. */
 static char *advice_black_hole(const struct path *path, const struct judgement *judgement)
 {
 	char command[ROUTE_COMMAND];
 	bool on_link = judgement->locus == LOCUS_ON_LINK;
+	bool back = judgement->direction == DIRECTION_RETURN;
 	/* the sentence names the place */
 	const char *where = judgement->locus == LOCUS_NONE ? "on the way" : "there";
 
-	route_command(path, judgement->path_mtu, command);
-	return advice("a switch port%s %s takes at most %u bytes: raise its MTU%s%s%s",
-		      on_link ? " or tunnel" : ", tunnel or router", where, judgement->path_mtu,
+	route_command(path, words_size(judgement), command);
+	return advice("%s%s %s takes at most %u bytes: raise its MTU%s%s%s",
+		      back ? "the peer's own link, or a switch port" : "a switch port",
+		      on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,
+		      words_size(judgement),
 		      on_link ? "" : ", or let its ICMP \"too big\" reports through",
 		      command[0] ? "; until then: " : "", command);
+}
+
+/* In IPv6 only the peer itself sends fragments, and only of the size that it knows of. */
+static char *advice_reduced_back(const struct judgement *judgement)
+{
+	return advice("compare the MTU of the peer's link and of the routers on its way back with "
+		      "%u: one has %u",
+		      judgement->path_mtu, judgement->return_mtu);
 }
 
 static char *advice_reduced(const struct path *path, const struct judgement *judgement)
@@ -69,6 +81,8 @@ static char *advice_reduced(const struct path *path, const struct judgement *jud
 
 	if (!path->facts.expect_configured)
 		return strdup("");
+	if (judgement->direction == DIRECTION_RETURN)
+		return advice_reduced_back(judgement);
 	if (judgement->router.family == ADDRESS_NONE)
 		return advice("raise the MTU of the tunnel on this host that leads there, or set "
 			      "ExpectMTU=%u where that is all it should carry",
@@ -76,6 +90,35 @@ static char *advice_reduced(const struct path *path, const struct judgement *jud
 	return advice("raise the MTU of the next link at router %s, or set ExpectMTU=%u where that "
 		      "is all it should carry",
 		      words_address(&judgement->router, router), judgement->path_mtu);
+}
+
+static const char *probes_of(enum method method)
+{
+	switch (method) {
+	case METHOD_AUTO:
+	case METHOD_ICMP:
+		return "ICMP echo";
+	case METHOD_TCP:
+		return "TCP to its port";
+	case METHOD_UDP:
+		return "UDP, or the ICMP \"port unreachable\" that answers it";
+	case METHOD_RESPONDER:
+		return "UDP to its port";
+	}
+	return "ICMP echo";
+}
+
+static char *advice_silent(const struct peer *peer, const struct path *path)
+{
+	char address[ADDRESS_TEXT_SIZE];
+	enum method method = peer->settings.method;
+
+	if (method == METHOD_RESPONDER)
+		return strdup("run mtuwatchd with Responder=yes on the peer; if it does, a firewall "
+			      "drops UDP to its port");
+	return advice("\"ping %s\": it is off, or a firewall drops %s",
+		      words_address(&path->address, address),
+		      method == METHOD_AUTO ? "ICMP echo, TCP and UDP alike" : probes_of(method));
 }
 
 /* What to do where this host or its surroundings forbid to measure at all, or the full size. */
@@ -96,16 +139,16 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 			      "or set ExpectMTU=%u",
 			      address, path->facts.capacity);
 	case REASON_WRONG_LINK:
-		return advice("\"ip route get %s\" shows where packets go: mend the route, or "
-			      "Interface= of this peer",
-			      address);
+		return advice("\"ip route get %s\" shows where packets go: mend the route%s", address,
+			      configured ? ", or Interface= of this peer" : "");
 	case REASON_IRREGULAR:
 		return strdup("look for plain loss on the way, or for a limit on echo at the peer; "
 			      "Method=tcp asks by other packets");
 	case REASON_NO_SIZES:
 		return strdup("run mtuwatchd with Responder=yes on the peer and Method=responder here");
 	case REASON_SEND_REFUSED:
-		return strdup("\"nft list ruleset\": find the output rule that drops ICMP echo");
+		return advice("\"nft list ruleset\": find the output rule that drops %s",
+			      probes_of(peer->settings.method));
 	case REASON_NO_ADDRESS:
 		return advice("%s, or see what \"getent ahosts\" says of that name",
 			      configured ? "check Address= of this peer" : "give another address");
@@ -113,8 +156,8 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 		return strdup(configured ? "set Address= to one of another host"
 					 : "give the address of another host");
 	case REASON_NO_LINK:
-		return strdup(
-			"\"ip link\" shows the links there are: mend Interface= of this peer");
+		return advice("\"ip link\" shows the links there are%s",
+			      configured ? ": mend Interface= of this peer" : "");
 	case REASON_LINK_DOWN:
 		return advice("ip link set dev %s up; if it is up, look at the cable and the "
 			      "switch port",
@@ -128,7 +171,7 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 		return advice("\"tracepath %s\" shows how far packets get", address);
 	case REASON_NONE:
 	case REASON_SILENT:
-		return advice("\"ping %s\": it is off, or a firewall drops ICMP echo", address);
+		return advice_silent(peer, path);
 	}
 	return strdup("");
 }
@@ -149,12 +192,15 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 		return strdup(
 			"look for bit errors (\"ip -s link\", the switch port's counters) and "
 			"for a policer on the way");
+	case VERDICT_UNVERIFIABLE:
+		if (judgement->reason != REASON_NO_SIZES)
+			return strdup("");
+		return advice_reason(peer, path, judgement->reason);
 	case VERDICT_MISCONFIGURED:
 	case VERDICT_UNREACHABLE:
 		return advice_reason(peer, path, judgement->reason);
 	case VERDICT_UNKNOWN:
 	case VERDICT_CONSISTENT:
-	case VERDICT_UNVERIFIABLE:
 		return strdup("");
 	}
 	return strdup("");
@@ -196,8 +242,8 @@ char *words_finding_advice(const struct finding *finding)
 	case FINDING_WRONG_LINK:
 		return advice("mend the route that leads out of %s, or Interface= of this peer", link);
 	case FINDING_ECHO_LIMITED:
-		return strdup("nothing, where large pings are meant to be dropped; the way back is "
-			      "measured with Responder=yes on the peer");
+		return strdup("nothing, where large pings are meant to be dropped; mtuwatchd with "
+			      "Responder=yes on the peer tells of both ways");
 	}
 	return strdup("");
 }

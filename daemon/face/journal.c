@@ -31,16 +31,13 @@ static void record_add_address(struct record *record, const char *name,
 
 static void record_add_path(struct record *record, const struct peer *peer, const struct path *path)
 {
-	enum method method = peer->settings.method;
-
 	record_add(record, "MTUWATCH_PEER", peer->name);
 	record_add_address(record, "MTUWATCH_ADDRESS", &path->address);
 	record_add(record, "MTUWATCH_LINK",
 		   path->link_name[0] ? path->link_name : path->wanted_link);
 	record_add_number(record, "MTUWATCH_LINK_MTU", path->link_mtu);
 	record_add_number(record, "MTUWATCH_EXPECTED_MTU", path->facts.expected);
-	record_add(record, "MTUWATCH_METHOD",
-		   words_method(method == METHOD_AUTO ? METHOD_ICMP : method));
+	record_add(record, "MTUWATCH_METHOD", words_path_method(peer, path));
 }
 
 /* Where a finding explains the verdict, its id stands beside it. */
@@ -72,25 +69,26 @@ static bool judgement_is_better(const struct judgement *before, const struct jud
 		return true;
 	if (before->verdict != after->verdict)
 		return verdict_rank(after->verdict) < verdict_rank(before->verdict);
-	return after->path_mtu > before->path_mtu;
+	return words_size(after) > words_size(before);
 }
 
 static char *change_sentence(const char *sentence, const struct judgement *before,
 			     const struct judgement *after)
 {
+	const char *back = before->direction == DIRECTION_RETURN ? " on the way back" : "";
+	uint32_t size = words_size(before);
 	char *text;
 	int n;
 
 	if (before->verdict == VERDICT_UNKNOWN)
 		return strdup(sentence);
-	if (before->verdict != after->verdict && before->path_mtu &&
-	    verdict_is_fault(before->verdict))
-		n = asprintf(&text, "%s; was %s at %u bytes", sentence,
-			     words_verdict(before->verdict), before->path_mtu);
+	if (before->verdict != after->verdict && size && verdict_is_fault(before->verdict))
+		n = asprintf(&text, "%s; was %s at %u bytes%s", sentence,
+			     words_verdict(before->verdict), size, back);
 	else if (before->verdict != after->verdict)
 		n = asprintf(&text, "%s; was %s", sentence, words_verdict(before->verdict));
-	else if (before->path_mtu != after->path_mtu)
-		n = asprintf(&text, "%s; was %u bytes", sentence, before->path_mtu);
+	else if (size != words_size(after))
+		n = asprintf(&text, "%s; was %u bytes%s", sentence, size, back);
 	else
 		return strdup(sentence);
 	return n < 0 ? NULL : text;

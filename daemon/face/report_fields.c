@@ -119,11 +119,7 @@ static int get_source(const struct peer *peer, const struct path *path, struct f
 
 static int get_method(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
-	enum method method = peer->settings.method;
-
-	if (method == METHOD_AUTO && path_shown(peer, path)->rounds > 0)
-		method = METHOD_ICMP; /* the only one there is so far */
-	return string_set(ret, words_method(method));
+	return string_set(ret, words_path_method(peer, path_shown(peer, path)));
 }
 
 static int get_direction(const struct peer *peer, const struct path *path, struct field_value *ret)
@@ -193,12 +189,13 @@ static uint64_t path_lost(const struct path *path)
 
 static uint64_t path_flows(const struct path *path)
 {
-	return 1;
+	return path->flow_count;
 }
 
 static uint64_t path_flows_faulty(const struct path *path)
 {
-	return verdict_is_fault(path->announced.verdict);
+	/* what one round sees is no fault before it is announced */
+	return verdict_is_fault(path->announced.verdict) ? path->flows_faulty : 0;
 }
 
 static uint64_t peer_sum(const struct peer *peer, const struct path *path,

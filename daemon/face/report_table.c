@@ -61,7 +61,7 @@ static void cell_since(char *cell, uint64_t since_usec)
 
 static void cell_sizes(char *cell, const struct path *path)
 {
-	uint32_t mtu = path->announced.path_mtu, expected = path->facts.expected;
+	uint32_t mtu = words_size(&path->announced), expected = path->facts.expected;
 
 	if (mtu && expected)
 		snprintf(cell, CELL_SIZE, "%u/%u", mtu, expected);
@@ -75,7 +75,7 @@ static void cell_sizes(char *cell, const struct path *path)
 static void cell_note(char *cell, const struct peer *peer, const struct path *path)
 {
 	const struct judgement *judgement = &path->announced;
-	char *text = words_locus(judgement), router[ADDRESS_TEXT_SIZE];
+	char *text = words_place(path, judgement), router[ADDRESS_TEXT_SIZE];
 
 	if (text && text[0])
 		snprintf(cell, CELL_SIZE, "%s", text);

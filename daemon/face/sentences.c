@@ -70,11 +70,14 @@ static const char *path_link(const struct path *path)
 	return path->wanted_link[0] ? path->wanted_link : "its link";
 }
 
-static char *reason_no_word(const struct judgement *judgement)
+static char *reason_no_word(const struct peer *peer, const struct judgement *judgement)
 {
 	if (judgement->verdict == VERDICT_UNVERIFIABLE)
 		return strdup("it has not answered any probe, large or small");
-	return strdup("no answer to any probe, large or small, and no word why");
+	if (peer->settings.method == METHOD_AUTO)
+		return strdup("no answer to any probe, large or small, and no word why");
+	return sentence("no answer to any probe by %s, large or small, and no word why",
+			words_method(peer->settings.method));
 }
 
 static char *reason_router(const struct path *path)
@@ -127,11 +130,55 @@ char *words_reason(const struct peer *peer, const struct path *path,
 	case REASON_IRREGULAR:
 		return strdup("answers come too irregularly to tell sizes apart");
 	case REASON_NO_SIZES:
-		return strdup("it connects, but no packet of any size is answered");
+		return strdup("it takes TCP connections, but nothing it answers tells a size");
 	case REASON_SILENT:
-		return reason_no_word(judgement);
+		return reason_no_word(peer, judgement);
 	}
 	return strdup("");
+}
+
+static const char *way_of(enum direction direction)
+{
+	switch (direction) {
+	case DIRECTION_FORWARD:
+	case DIRECTION_BOTH:
+		return " on the way to it";
+	case DIRECTION_RETURN:
+		return " on the way back";
+	case DIRECTION_NONE:
+	case DIRECTION_UNKNOWN:
+		return "";
+	}
+	return "";
+}
+
+char *words_place(const struct path *path, const struct judgement *judgement)
+{
+	_free_text_ char *locus = words_locus(judgement);
+	bool back = judgement->direction == DIRECTION_RETURN;
+	char flows[OTHER_SIZES] = "";
+
+	if (judgement->verdict == VERDICT_PARTIAL && path->flows_faulty)
+		snprintf(flows, sizeof(flows), "%u of %u flows", path->flows_faulty,
+			 path->flow_count);
+	if (!locus)
+		return NULL;
+	if (!locus[0] && back)
+		return sentence("%s%son the way back", flows, flows[0] ? ", " : "");
+	return sentence("%s%s%s", flows, flows[0] && locus[0] ? ", " : "", locus);
+}
+
+static char *body_consistent(const struct judgement *judgement, const char *beside)
+{
+	uint32_t there = judgement->path_mtu, back = judgement->return_mtu;
+
+	if (back == 0)
+		return sentence("packets of %u bytes arrive%s; the way back is not measured", there,
+				beside);
+	if (back < there)
+		return sentence("packets of %u bytes arrive%s; no more than %u come back whole",
+				there, beside, back);
+	return sentence("packets of %u bytes pass%s", there, beside);
 }
 
 static char *body_reduced(const struct path *path, const struct judgement *judgement,
@@ -139,6 +186,11 @@ static char *body_reduced(const struct path *path, const struct judgement *judge
 {
 	char router[ADDRESS_TEXT_SIZE];
 
+	if (judgement->direction == DIRECTION_RETURN)
+		return sentence("packets above %u bytes come back in fragments, as the peer was told "
+				"to; %u expected%s; %u arrive there",
+				judgement->return_mtu, path->facts.expected, beside,
+				judgement->path_mtu);
 	if (judgement->router.family == ADDRESS_NONE)
 		return sentence("packets above %u bytes do not pass, and this host's kernel knows; "
 				"%u expected%s",
@@ -148,16 +200,78 @@ static char *body_reduced(const struct path *path, const struct judgement *judge
 			path->facts.expected, beside);
 }
 
-static char *body_black_hole(const struct path *path, const struct judgement *judgement,
-			     const char *beside)
+/* What else is known of the two ways than the size that the sentence began with; "" nothing. */
+static char *other_way(const struct judgement *judgement)
+{
+	switch (judgement->direction) {
+	case DIRECTION_FORWARD:
+		if (judgement->return_mtu >= judgement->path_mtu && judgement->return_mtu)
+			return sentence("; %u come back", judgement->return_mtu);
+		break;
+	case DIRECTION_RETURN:
+		return sentence("; %u arrive there", judgement->path_mtu);
+	case DIRECTION_BOTH:
+		return sentence("; %u come back", judgement->return_mtu);
+	case DIRECTION_NONE:
+	case DIRECTION_UNKNOWN:
+		break;
+	}
+	return strdup("");
+}
+
+/* Who else says so; "" where the method itself leaves no doubt. */
+static char *borne_out(const struct path *path, const struct judgement *judgement)
+{
+	if (!judgement->confirmed)
+		return strdup("; seen by ICMP echo only");
+	if (path->evidence.kind != PROBE_ECHO || judgement->verdict == VERDICT_PARTIAL)
+		return strdup("");
+	if (path->second_passes)
+		return sentence("; %s %s",
+				judgement->path_mtu == path->second_passes ? "borne out by"
+									   : "measured by",
+				words_kind(path->second.kind));
+	return strdup(path->facts.borne_out ? "; borne out by another peer" : "");
+}
+
+/* "on the way to it (after 192.0.2.254)" */
+static char *lost_where(const struct judgement *judgement)
 {
 	_free_text_ char *locus = words_locus(judgement);
 	bool somewhere = locus && locus[0];
 
-	return sentence("packets above %u bytes get lost without a word%s%s%s, %u expected%s%s",
-			judgement->path_mtu, somewhere ? " (" : "", somewhere ? locus : "",
-			somewhere ? ")" : "", path->facts.expected, beside,
-			judgement->confirmed ? "" : "; seen by one method only");
+	return sentence("%s%s%s%s", way_of(judgement->direction), somewhere ? " (" : "",
+			somewhere ? locus : "", somewhere ? ")" : "");
+}
+
+static char *body_black_hole(const struct path *path, const struct judgement *judgement,
+			     const char *beside)
+{
+	_free_text_ char *where = lost_where(judgement), *other = other_way(judgement);
+	_free_text_ char *doubt = borne_out(path, judgement);
+	uint32_t mtu = judgement->direction == DIRECTION_RETURN ? judgement->return_mtu
+								: judgement->path_mtu;
+
+	if (!where || !other || !doubt)
+		return NULL;
+	return sentence("packets above %u bytes get lost without a word%s, %u expected%s%s%s", mtu,
+			where, path->facts.expected, beside, other, doubt);
+}
+
+static char *body_partial(const struct path *path, const struct judgement *judgement,
+			  const char *beside)
+{
+	_free_text_ char *where = lost_where(judgement);
+	_free_text_ char *doubt = borne_out(path, judgement);
+	char flows[OTHER_SIZES] = "some flows";
+
+	if (!where || !doubt)
+		return NULL;
+	if (path->flows_faulty)
+		snprintf(flows, sizeof(flows), "%u of %u flows", path->flows_faulty,
+			 path->flow_count);
+	return sentence("%s lose all packets above %u bytes without a word%s, others carry %u%s%s",
+			flows, judgement->path_mtu, where, path->facts.expected, beside, doubt);
 }
 
 static char *body_misconfigured(const struct path *path, const struct judgement *judgement,
@@ -178,23 +292,21 @@ static char *verdict_body(const struct path *path, const struct judgement *judge
 			  const char *reason)
 {
 	char beside[OTHER_SIZES];
-	uint32_t mtu = judgement->path_mtu;
 
-	sizes_beside(mtu, path->address.family == ADDRESS_IPV6, beside);
+	sizes_beside(words_size(judgement), path->address.family == ADDRESS_IPV6, beside);
 	switch (judgement->verdict) {
 	case VERDICT_CONSISTENT:
-		return sentence("packets of %u bytes pass%s", mtu, beside);
+		return body_consistent(judgement, beside);
 	case VERDICT_REDUCED:
 		return body_reduced(path, judgement, beside);
 	case VERDICT_BLACK_HOLE:
 		return body_black_hole(path, judgement, beside);
 	case VERDICT_PARTIAL:
-		return sentence(
-			"some flows carry %u bytes, others lose all above %u without a word%s",
-			path->facts.expected, mtu, beside);
+		return body_partial(path, judgement, beside);
 	case VERDICT_LOSSY:
-		return sentence("packets of %u bytes get lost far more often than small ones%s",
-				path->facts.expected, beside);
+		return sentence(
+			"packets of %u bytes pass, but get lost far more often than small ones%s",
+			path->facts.expected, beside);
 	case VERDICT_MISCONFIGURED:
 		return body_misconfigured(path, judgement, reason);
 	case VERDICT_UNKNOWN:
@@ -252,14 +364,13 @@ char *words_finding_text(const struct finding *finding)
 					: words_address(&finding->from, from),
 				finding->is, finding->should);
 	case FINDING_RETURN_SMALLER:
-		return sentence("no more than %u bytes come back whole, %u expected: the way back is "
-				"smaller than the way there",
+		return sentence("no more than %u bytes come back whole, of %u that arrive there",
 				finding->is, finding->should);
 	case FINDING_WRONG_LINK:
 		return sentence("packets leave by %s, not by the link that Interface= names", link);
 	case FINDING_ECHO_LIMITED:
-		return sentence("ICMP echo is answered up to %u bytes only, by the peer or on the way; "
-				"other packets of up to %u bytes arrive, their way back is not proven",
+		return sentence("ICMP echo is answered up to %u bytes only, of %u that were tried, "
+				"though larger packets of another kind arrive",
 				finding->is, finding->should);
 	}
 	return strdup("");

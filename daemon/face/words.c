@@ -83,6 +83,41 @@ const char *words_method(enum method method)
 	return "auto";
 }
 
+const char *words_kind(enum probe_kind kind)
+{
+	switch (kind) {
+	case PROBE_ECHO:
+		return words_method(METHOD_ICMP);
+	case PROBE_SYN:
+		return words_method(METHOD_TCP);
+	case PROBE_UDP:
+		return words_method(METHOD_UDP);
+	case PROBE_RESPONDER:
+		return words_method(METHOD_RESPONDER);
+	}
+	return words_method(METHOD_ICMP);
+}
+
+const char *words_path_method(const struct peer *peer, const struct path *path)
+{
+	if (peer->settings.method != METHOD_AUTO)
+		return words_method(peer->settings.method);
+	/* what only connects is asked by that, though it tells no size */
+	if (path->evidence.connects)
+		return words_kind(path->evidence.kind);
+	return path->facts.ever_answered ? words_kind(path->kind) : words_method(METHOD_AUTO);
+}
+
+uint32_t words_size(const struct judgement *judgement)
+{
+	bool back = judgement->direction == DIRECTION_RETURN ||
+		    judgement->direction == DIRECTION_BOTH;
+
+	if (back && judgement->return_mtu && judgement->return_mtu < judgement->path_mtu)
+		return judgement->return_mtu;
+	return judgement->path_mtu;
+}
+
 const char *words_origin(enum origin origin)
 {
 	switch (origin) {

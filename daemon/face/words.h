@@ -11,18 +11,28 @@ const char *words_verdict(enum verdict verdict);     /* "black-hole" */
 const char *words_severity(enum severity severity);  /* "", "ok", "notice", "warning", "critical" */
 const char *words_direction(enum direction direction); /* "" for DIRECTION_NONE */
 const char *words_method(enum method method);
+const char *words_kind(enum probe_kind kind);        /* the method that sends it */
+/* The method in use; "auto" while none has been answered. */
+const char *words_path_method(const struct peer *peer, const struct path *path);
 const char *words_origin(enum origin origin);
 const char *words_finding(enum finding_id id);       /* "link-below-expected" */
 
 /* "on-link", "local", "after 192.0.2.254", "at 192.0.2.254", "" */
 char *words_locus(const struct judgement *judgement); /* malloc'ed, NULL out of memory */
 
+/* Which way, which flows, where: "2 of 8 flows, after 192.0.2.254", "on the way back". malloc'ed. */
+char *words_place(const struct path *path, const struct judgement *judgement);
+
+/* The size that a verdict's fault is about: the smaller one of the two ways. 0 unknown. */
+uint32_t words_size(const struct judgement *judgement);
+
 /* One sentence on why, "" when there is nothing to say. malloc'ed. */
 char *words_reason(const struct peer *peer, const struct path *path,
 		   const struct judgement *judgement);
 
-/* "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get lost without a word,
- * 9000 expected (ping payload 1472, TCP MSS 1460)". malloc'ed. */
+/* "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get lost without a word on
+ * the way to it (after 192.0.2.254), 9000 expected (ping payload 1472, TCP MSS 1460); borne out by
+ * tcp". malloc'ed. */
 char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 			     const struct judgement *judgement);
 

@@ -34,7 +34,11 @@ static inline struct path example_path(const char *address, const char *link, ui
 	struct path path = {
 		.address = example_address(address),
 		.link_mtu = 9000,
-		.facts = {.expected = 9000, .capacity = 9000, .kernel_mtu = 9000},
+		.facts = {.expected = 9000,
+			  .capacity = 9000,
+			  .kernel_mtu = 9000,
+			  .ever_answered = true},
+		.flow_count = 1,
 		.announced = {.verdict = verdict, .path_mtu = mtu},
 		.rtt_usec = 120,
 		.rounds = 7,
@@ -45,6 +49,8 @@ static inline struct path example_path(const char *address, const char *link, ui
 	};
 
 	snprintf(path.link_name, sizeof(path.link_name), "%s", link);
+	if (verdict == VERDICT_CONSISTENT)
+		path.announced.return_mtu = mtu;
 	path.announced.severity = verdict_severity(verdict, &path.facts, true);
 	return path;
 }
@@ -58,6 +64,7 @@ static inline void example_init(struct example *sample)
 	sample->paths[2] = example_path("192.0.2.10", "eth0", 9000, VERDICT_CONSISTENT);
 	sample->paths[3] = example_path("192.0.2.10", "eth1", 1500, VERDICT_BLACK_HOLE);
 	sample->paths[3].announced.direction = DIRECTION_UNKNOWN;
+	sample->paths[3].flows_faulty = 1;
 	sample->peer[0] = (struct peer){.name = "db", .paths = &sample->paths[0], .path_count = 1};
 	sample->peer[1] = (struct peer){.name = "gw",
 					.origin = ORIGIN_GATEWAY,

@@ -150,6 +150,67 @@ START_TEST(worsened)
 }
 END_TEST
 
+/* Which way, where, and by what. */
+START_TEST(way_and_method)
+{
+	struct judgement before = {.verdict = VERDICT_CONSISTENT, .path_mtu = 9000};
+	struct judgement now = {.verdict = VERDICT_BLACK_HOLE,
+				.severity = SEVERITY_CRITICAL,
+				.direction = DIRECTION_RETURN,
+				.path_mtu = 9000,
+				.return_mtu = 1500,
+				.confirmed = true};
+	struct path *path = &sample.paths[3];
+	struct json_object *record;
+
+	path->kind = PROBE_RESPONDER;
+	path->evidence.kind = PROBE_RESPONDER;
+	journal_verdict(&journal, &sample.peer[2], path, &before, &now);
+	record = record_wait(MESSAGE_VERDICT_WORSENED);
+	ck_assert_field(record, "MTUWATCH_PATH_MTU", "9000");
+	ck_assert_field(record, "MTUWATCH_RETURN_MTU", "1500");
+	ck_assert_field(record, "MTUWATCH_DIRECTION", "return");
+	ck_assert_field(record, "MTUWATCH_CONFIRMED", "yes");
+	ck_assert_field(record, "MTUWATCH_METHOD", "responder");
+	ck_assert_field(record, "MTUWATCH_LOCUS", NULL);
+	ck_assert_ptr_nonnull(strstr(field(record, "MESSAGE"),
+				     "packets above 1500 bytes get lost without a word on the way "
+				     "back"));
+	json_object_put(record);
+	now.direction = DIRECTION_FORWARD;
+	now.locus = LOCUS_AFTER;
+	now.locus_address = example_address("192.0.2.254");
+	journal_verdict(&journal, &sample.peer[2], path, &now, &sample.paths[2].announced);
+	record = record_wait(MESSAGE_VERDICT_RECOVERED);
+	ck_assert_field(record, "MTUWATCH_DIRECTION", NULL);
+	ck_assert_field(record, "MTUWATCH_RETURN_MTU", "9000");
+	json_object_put(record);
+	path->announced = now;
+	journal_reminder(&journal, &sample.peer[2], path);
+	record = record_wait(MESSAGE_REMINDER);
+	ck_assert_field(record, "MTUWATCH_LOCUS", "after 192.0.2.254");
+	ck_assert_field(record, "MTUWATCH_DIRECTION", "forward");
+	json_object_put(record);
+}
+END_TEST
+
+START_TEST(recovered_on_the_way_back)
+{
+	struct judgement before = {.verdict = VERDICT_BLACK_HOLE,
+				   .direction = DIRECTION_RETURN,
+				   .path_mtu = 9000,
+				   .return_mtu = 1500};
+	struct json_object *record;
+
+	journal_verdict(&journal, &sample.peer[2], &sample.paths[2], &before,
+			&sample.paths[2].announced);
+	record = record_wait(MESSAGE_VERDICT_RECOVERED);
+	ck_assert_ptr_nonnull(strstr(field(record, "MESSAGE"),
+				     "; was black-hole at 1500 bytes on the way back"));
+	json_object_put(record);
+}
+END_TEST
+
 START_TEST(recovered)
 {
 	struct judgement before = sample.paths[3].announced;
@@ -333,7 +394,9 @@ int main(void)
 	tcase_add_checked_fixture(real, open_journald, close_journald);
 	tcase_set_timeout(real, 60);
 	tcase_add_test(real, worsened);
+	tcase_add_test(real, way_and_method);
 	tcase_add_test(real, recovered);
+	tcase_add_test(real, recovered_on_the_way_back);
 	tcase_add_test(real, the_other_kinds);
 	tcase_add_test(real, hanging_journald_does_not_hang_us);
 	tcase_add_test(none, stderr_where_no_journald_is);

@@ -354,6 +354,75 @@ START_TEST(fields)
 }
 END_TEST
 
+static uint32_t number_of(const struct peer *peer, const struct path *path, const char *name)
+{
+	struct field_value value = {};
+
+	for (const struct peer_field *field = report_peer_fields; field->name; field++)
+		if (strcmp(field->name, name) == 0)
+			ck_assert_int_eq(field->get(peer, path, &value), 0);
+	return value.u32;
+}
+
+START_TEST(flows_and_methods)
+{
+	struct example sample;
+	struct peer *peer = &sample.peer[2];
+	struct path *path = &sample.paths[3];
+	struct json_object *all, *one;
+	char *text;
+
+	example_init(&sample);
+	path->flow_count = 8;
+	path->flows_faulty = 3;
+	path->kind = PROBE_SYN;
+	ck_assert_uint_eq(number_of(peer, path, "Flows"), 8);
+	ck_assert_uint_eq(number_of(peer, path, "FlowsFaulty"), 3);
+	ck_assert_uint_eq(number_of(peer, NULL, "Flows"), 9);
+	ck_assert_uint_eq(number_of(peer, NULL, "FlowsFaulty"), 3);
+	/* seen in one round, not announced */
+	path->announced.verdict = VERDICT_CONSISTENT;
+	ck_assert_uint_eq(number_of(peer, path, "FlowsFaulty"), 0);
+	path->announced.verdict = VERDICT_PARTIAL;
+	text = report_json(&sample.roster, false);
+	all = json_tokener_parse(text);
+	one = json_object_array_get_idx(member(all, "Peers"), 2);
+	ck_assert_str_eq(text_of(one, "Method"), "tcp");
+	ck_assert_str_eq(text_of(json_object_array_get_idx(member(one, "Paths"), 0), "Method"),
+			 "icmp");
+	ck_assert_str_eq(text_of(json_object_array_get_idx(member(one, "Paths"), 0), "Interface"),
+			 "eth0");
+	ck_assert_str_eq(text_of(json_object_array_get_idx(member(one, "Paths"), 1), "Interface"),
+			 "eth1");
+	ck_assert_str_eq(text_of(json_object_array_get_idx(member(one, "Paths"), 1), "Address"),
+			 "192.0.2.10");
+	json_object_put(all);
+	free(text);
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_ptr_nonnull(strstr(text, "3 of 8 flows"));
+	free(text);
+}
+END_TEST
+
+/* A row a path; of a fault on the way back its own number, not that of the way there. */
+START_TEST(table_of_paths)
+{
+	struct example sample;
+	struct judgement *judgement = &sample.paths[3].announced;
+	char *text;
+
+	example_init(&sample);
+	judgement->direction = DIRECTION_RETURN;
+	judgement->path_mtu = 9000;
+	judgement->return_mtu = 1500;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nsan-a 192.0.2.10  eth0 9000/9000 consistent"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsan-a 192.0.2.10  eth1 1500/9000 black-hole"));
+	ck_assert_ptr_nonnull(strstr(text, "on the way back\n"));
+	free(text);
+}
+END_TEST
+
 START_TEST(exit_codes)
 {
 	struct example sample;
@@ -402,6 +471,8 @@ int main(void)
 	tcase_add_test(test, document);
 	tcase_add_test(test, document_pretty);
 	tcase_add_test(test, fields);
+	tcase_add_test(test, flows_and_methods);
+	tcase_add_test(test, table_of_paths);
 	tcase_add_test(test, exit_codes);
 	suite_add_tcase(suite, test);
 	runner = srunner_create(suite);

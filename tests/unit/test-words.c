@@ -32,7 +32,7 @@ START_TEST(words_of_the_contract)
 	static const char *const findings[FINDING_COUNT] = {
 		"link-below-expected", "route-mtu-below-link", "route-mtu-above-link",
 		"ipv6-mtu-below-link", "mtu-above-driver-max", "ptb-wrong",
-		"return-smaller"};
+		"return-smaller",      "wrong-link",	       "echo-limited"};
 
 	for (unsigned i = 0; i < VERDICT_COUNT; i++)
 		ck_assert_str_eq(words_verdict(i), verdicts[i]);
@@ -46,6 +46,7 @@ START_TEST(words_of_the_contract)
 		ck_assert_str_eq(words_finding(i), findings[i]);
 	ck_assert_str_eq(words_origin(ORIGIN_CONFIG), "config");
 	ck_assert_str_eq(words_origin(ORIGIN_GATEWAY), "gateway");
+	ck_assert_str_eq(words_origin(ORIGIN_REQUEST), "request");
 }
 END_TEST
 
@@ -71,7 +72,7 @@ START_TEST(black_hole_ipv4)
 		       "lost without a word, 9000 expected (ping payload 1472, TCP MSS 1460)");
 	judgement->confirmed = false;
 	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
-		      "; seen by one method only");
+		      "(ping payload 1472, TCP MSS 1460); seen by ICMP echo only");
 	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[3], judgement),
 		      "ip route replace 192.0.2.10 dev eth1 mtu lock 1500");
 	sample.paths[3].route.gateway = example_address("192.0.2.254");
@@ -86,6 +87,199 @@ START_TEST(black_hole_ipv4)
 	judgement->locus_address = example_address("192.0.2.254");
 	ck_assert_has(words_verdict_sentence(&sample.peer[2], &sample.paths[3], judgement),
 		      "without a word (after 192.0.2.254), 9000 expected");
+}
+END_TEST
+
+/* A hole on path 3 of the example, confirmed, of these two sizes. */
+static struct judgement hole(enum direction direction, uint32_t there, uint32_t back)
+{
+	return (struct judgement){.verdict = VERDICT_BLACK_HOLE,
+				  .direction = direction,
+				  .path_mtu = there,
+				  .return_mtu = back,
+				  .confirmed = true};
+}
+
+START_TEST(black_hole_ways)
+{
+	struct example sample;
+	struct path *path = &sample.paths[3];
+	const struct peer *peer = &sample.peer[2];
+	struct judgement judgement;
+
+	example_init(&sample);
+	path->evidence.kind = PROBE_RESPONDER;
+	judgement = hole(DIRECTION_FORWARD, 1500, 9000);
+	ck_assert_text(words_verdict_sentence(peer, path, &judgement),
+		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get "
+		       "lost without a word on the way to it, 9000 expected (ping payload 1472, "
+		       "TCP MSS 1460); 9000 come back");
+	judgement.return_mtu = 0;
+	judgement.locus = LOCUS_AFTER;
+	judgement.locus_address = example_address("192.0.2.254");
+	ck_assert_text(words_verdict_sentence(peer, path, &judgement),
+		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get "
+		       "lost without a word on the way to it (after 192.0.2.254), 9000 expected "
+		       "(ping payload 1472, TCP MSS 1460)");
+	judgement = hole(DIRECTION_RETURN, 9000, 1500);
+	ck_assert_text(words_verdict_sentence(peer, path, &judgement),
+		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 1500 bytes get "
+		       "lost without a word on the way back, 9000 expected (ping payload 1472, TCP "
+		       "MSS 1460); 9000 arrive there");
+	ck_assert_has(words_verdict_advice(peer, path, &judgement),
+		      "on the way back takes at most 1500 bytes");
+	ck_assert_has(words_verdict_advice(peer, path, &judgement), "mtu lock 1500");
+	judgement = hole(DIRECTION_BOTH, 4000, 1500);
+	ck_assert_text(words_verdict_sentence(peer, path, &judgement),
+		       "peer san-a (192.0.2.10) by eth1: black-hole: packets above 4000 bytes get "
+		       "lost without a word on the way to it, 9000 expected (ping payload 1472, "
+		       "TCP MSS 1460); 1500 come back");
+	ck_assert_has(words_verdict_advice(peer, path, &judgement), "mtu lock 1500");
+}
+END_TEST
+
+/* Who else says so is named, and only who does. */
+START_TEST(black_hole_borne_out)
+{
+	struct example sample;
+	struct path *path = &sample.paths[3];
+	const struct peer *peer = &sample.peer[2];
+	struct judgement judgement = hole(DIRECTION_FORWARD, 1500, 0);
+
+	example_init(&sample);
+	path->second_passes = 1500;
+	path->second.kind = PROBE_SYN;
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "; borne out by tcp");
+	/* echo ended earlier still */
+	path->second_passes = 1400;
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "; measured by tcp");
+	path->second_passes = 0;
+	path->facts.borne_out = true;
+	judgement.direction = DIRECTION_UNKNOWN;
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "; borne out by another peer");
+	judgement.confirmed = false;
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "; seen by ICMP echo only");
+	judgement.confirmed = true;
+	path->evidence.kind = PROBE_SYN;
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "TCP MSS 1460)");
+}
+END_TEST
+
+START_TEST(partial)
+{
+	struct example sample;
+	struct path *path = &sample.paths[3];
+	struct judgement judgement = {.verdict = VERDICT_PARTIAL,
+				      .path_mtu = 1500,
+				      .direction = DIRECTION_FORWARD,
+				      .confirmed = true};
+
+	example_init(&sample);
+	path->flow_count = 8;
+	path->flows_faulty = 2;
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		       "peer san-a (192.0.2.10) by eth1: partial: 2 of 8 flows lose all packets "
+		       "above 1500 bytes without a word on the way to it, others carry 9000 (ping "
+		       "payload 1472, TCP MSS 1460)");
+	ck_assert_text(words_place(path, &judgement), "2 of 8 flows");
+	judgement.locus = LOCUS_AFTER;
+	judgement.locus_address = example_address("192.0.2.254");
+	ck_assert_text(words_place(path, &judgement), "2 of 8 flows, after 192.0.2.254");
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		      "on the way to it (after 192.0.2.254), others carry 9000");
+}
+END_TEST
+
+/* What is not measured is not called good. */
+START_TEST(consistent_ways)
+{
+	struct example sample;
+	struct path *path = &sample.paths[2];
+	struct judgement judgement = {.verdict = VERDICT_CONSISTENT, .path_mtu = 9000};
+
+	example_init(&sample);
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		      "packets of 9000 bytes arrive (ping payload 8972, TCP MSS 8960); the way back "
+		      "is not measured");
+	judgement.return_mtu = 1500;
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		      "packets of 9000 bytes arrive (ping payload 8972, TCP MSS 8960); no more than "
+		      "1500 come back whole");
+	judgement.verdict = VERDICT_REDUCED;
+	judgement.direction = DIRECTION_RETURN;
+	ck_assert_has(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		      "reduced: packets above 1500 bytes come back in fragments, as the peer was told "
+		      "to; 9000 expected (ping payload 1472, TCP MSS 1460); 9000 arrive there");
+	ck_assert_text(words_place(path, &judgement), "on the way back");
+}
+END_TEST
+
+START_TEST(sizes_of_the_fault)
+{
+	struct judgement judgement = hole(DIRECTION_UNKNOWN, 1500, 0);
+
+	ck_assert_uint_eq(words_size(&judgement), 1500);
+	judgement = hole(DIRECTION_RETURN, 9000, 1500);
+	ck_assert_uint_eq(words_size(&judgement), 1500);
+	judgement = hole(DIRECTION_BOTH, 4000, 1500);
+	ck_assert_uint_eq(words_size(&judgement), 1500);
+	judgement = hole(DIRECTION_FORWARD, 4000, 9000);
+	ck_assert_uint_eq(words_size(&judgement), 4000);
+}
+END_TEST
+
+START_TEST(methods_in_use)
+{
+	static const char *const kinds[] = {"icmp", "tcp", "udp", "responder"};
+	struct peer peer = {.name = "nas"};
+	struct path path = {};
+
+	ck_assert_str_eq(words_path_method(&peer, &path), "auto");
+	path.facts.ever_answered = true;
+	for (enum probe_kind kind = PROBE_ECHO; kind <= PROBE_RESPONDER; kind++) {
+		path.kind = kind;
+		ck_assert_str_eq(words_path_method(&peer, &path), kinds[kind]);
+	}
+	/* what only connects */
+	path.facts.ever_answered = false;
+	path.evidence = (struct evidence){.kind = PROBE_SYN, .connects = true};
+	ck_assert_str_eq(words_path_method(&peer, &path), "tcp");
+	peer.settings.method = METHOD_UDP;
+	ck_assert_str_eq(words_path_method(&peer, &path), "udp");
+}
+END_TEST
+
+START_TEST(no_sizes)
+{
+	struct example sample;
+	struct judgement judgement = {.verdict = VERDICT_UNVERIFIABLE, .reason = REASON_NO_SIZES};
+
+	example_init(&sample);
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], &sample.paths[2], &judgement),
+		       "peer san-a (192.0.2.10) by eth0: unverifiable: it takes TCP connections, but "
+		       "nothing it answers tells a size");
+	ck_assert_has(words_verdict_advice(&sample.peer[2], &sample.paths[2], &judgement),
+		      "Responder=yes");
+}
+END_TEST
+
+/* The advice fits what was sent. */
+START_TEST(silence_by_method)
+{
+	struct example sample;
+	struct judgement judgement = {.verdict = VERDICT_UNREACHABLE, .reason = REASON_SILENT};
+	struct peer *peer = &sample.peer[2];
+
+	example_init(&sample);
+	ck_assert_has(words_verdict_advice(peer, &sample.paths[2], &judgement),
+		      "ICMP echo, TCP and UDP alike");
+	peer->settings.method = METHOD_TCP;
+	ck_assert_has(words_verdict_sentence(peer, &sample.paths[2], &judgement),
+		      "no answer to any probe by tcp");
+	ck_assert_has(words_verdict_advice(peer, &sample.paths[2], &judgement),
+		      "a firewall drops TCP to its port");
+	peer->settings.method = METHOD_RESPONDER;
+	ck_assert_has(words_verdict_advice(peer, &sample.paths[2], &judgement), "Responder=yes");
 }
 END_TEST
 
@@ -191,27 +385,41 @@ START_TEST(unresolved)
 }
 END_TEST
 
-/* Every reason and every verdict makes a whole sentence, whatever is not known. */
-START_TEST(every_sentence_is_whole)
+static void assert_whole(const struct judgement *judgement)
 {
 	struct peer peer = {.name = "nas"};
 	struct path path = {.facts = {.expected = 9000}};
+	char *text = words_verdict_sentence(&peer, &path, judgement);
+	char *advice = words_verdict_advice(&peer, &path, judgement);
 
-	for (int reason = REASON_NONE; reason <= REASON_SILENT; reason++)
-		for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
-			struct judgement judgement = {
-				.verdict = verdict, .reason = reason, .path_mtu = 1500};
-			char *text = words_verdict_sentence(&peer, &path, &judgement);
-			char *advice = words_verdict_advice(&peer, &path, &judgement);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_ptr_nonnull(advice);
+	ck_assert_ptr_nonnull(strstr(text, words_verdict(judgement->verdict)));
+	ck_assert_ptr_null(strstr(text, "  "));
+	ck_assert_ptr_null(strstr(text, ": :"));
+	free(text);
+	free(advice);
+}
 
-			ck_assert_ptr_nonnull(text);
-			ck_assert_ptr_nonnull(advice);
-			ck_assert_ptr_nonnull(strstr(text, words_verdict(verdict)));
-			ck_assert_ptr_null(strstr(text, "  "));
-			ck_assert_ptr_null(strstr(text, ": :"));
-			free(text);
-			free(advice);
-		}
+/* Every reason and every verdict makes a whole sentence, whatever is not known. */
+START_TEST(every_sentence_is_whole)
+{
+	for (int reason = REASON_NONE; reason <= REASON_NO_SIZES; reason++)
+		for (int verdict = 0; verdict < VERDICT_COUNT; verdict++)
+			assert_whole(&(struct judgement){
+				.verdict = verdict, .reason = reason, .path_mtu = 1500});
+}
+END_TEST
+
+START_TEST(every_way_and_place_is_whole)
+{
+	for (int direction = DIRECTION_NONE; direction <= DIRECTION_BOTH; direction++)
+		for (int locus = LOCUS_NONE; locus <= LOCUS_AT; locus++)
+			for (int verdict = 0; verdict < VERDICT_COUNT; verdict++)
+				assert_whole(&(struct judgement){.verdict = verdict,
+								 .direction = direction,
+								 .locus = locus,
+								 .path_mtu = 1500});
 }
 END_TEST
 
@@ -224,7 +432,8 @@ START_TEST(every_finding_has_text_and_advice)
 		finding.id = id;
 		text = words_finding_text(&finding);
 		advice = words_finding_advice(&finding);
-		ck_assert_ptr_nonnull(strstr(text, "1500"));
+		/* which of the links it is is all there is to say */
+		ck_assert_ptr_nonnull(strstr(text, id == FINDING_WRONG_LINK ? "eth1" : "1500"));
 		ck_assert_uint_gt(strlen(advice), 20);
 		free(text);
 		free(advice);
@@ -243,6 +452,17 @@ START_TEST(finding_sentences)
 	finding.should = 1400;
 	ck_assert_text(words_finding_text(&finding),
 		       "192.0.2.254 reports an MTU of 1500, but what passes is 1400");
+	finding.id = FINDING_RETURN_SMALLER;
+	finding.should = 9000;
+	ck_assert_text(words_finding_text(&finding),
+		       "no more than 1500 bytes come back whole, of 9000 that arrive there");
+	finding.id = FINDING_ECHO_LIMITED;
+	ck_assert_text(words_finding_text(&finding),
+		       "ICMP echo is answered up to 1500 bytes only, of 9000 that were tried, though "
+		       "larger packets of another kind arrive");
+	finding.id = FINDING_WRONG_LINK;
+	ck_assert_text(words_finding_text(&finding),
+		       "packets leave by eth1, not by the link that Interface= names");
 }
 END_TEST
 
@@ -256,6 +476,14 @@ int main(void)
 	tcase_add_test(test, words_of_the_contract);
 	tcase_add_test(test, priorities);
 	tcase_add_test(test, black_hole_ipv4);
+	tcase_add_test(test, black_hole_ways);
+	tcase_add_test(test, black_hole_borne_out);
+	tcase_add_test(test, partial);
+	tcase_add_test(test, consistent_ways);
+	tcase_add_test(test, sizes_of_the_fault);
+	tcase_add_test(test, methods_in_use);
+	tcase_add_test(test, no_sizes);
+	tcase_add_test(test, silence_by_method);
 	tcase_add_test(test, ipv6_counts_its_own_header);
 	tcase_add_test(test, reduced_names_the_router);
 	tcase_add_test(test, misconfigured_says_why);
@@ -263,6 +491,7 @@ int main(void)
 	tcase_add_test(test, name_is_address);
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
+	tcase_add_test(test, every_way_and_place_is_whole);
 	tcase_add_test(test, every_finding_has_text_and_advice);
 	tcase_add_test(test, finding_sentences);
 	suite_add_tcase(suite, test);
