@@ -29,18 +29,29 @@ enum mode {
 	MODE_DONE, /* --help, --version */
 };
 
+/* An option that is a key of the peer that an address stands for. */
+struct request_option {
+	const char *name;
+	const char *key;
+	const char *text;
+};
+
 struct arguments {
 	enum mode mode;
 	const char *config_path;
 	const char **addresses; /* NULL none */
+	struct request_option *options; /* of these addresses, ended by a NULL key */
+	unsigned option_count;
+	struct config_peer **requests; /* made of both, ended by NULL; NULL none */
 	bool json;
 	enum report_form form;
 };
 
 static void print_help(void)
 {
-	puts("mtuwatchd [--config FILE] [--test-config] [--once [ADDRESS...]]\n"
-	     "          [--json=off|short|pretty]\n\n"
+	puts("mtuwatchd [--config FILE] [--test-config] [--json=off|short|pretty]\n"
+	     "          [--once [[--interface LINK] [--expect MTU] [--method METHOD]\n"
+	     "          [--port PORT] [--flows N] ADDRESS...]]\n\n"
 	     "Watches whether every packet size this host may send really arrives, and says\n"
 	     "so when it does not.\n\n"
 	     "  --config FILE   read this file alone, not /etc/mtuwatchd/mtuwatchd.conf and\n"
@@ -50,6 +61,11 @@ static void print_help(void)
 	     "                  0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable\n"
 	     "                  or unable to ask; a black hole seen by echo alone is a warning\n"
 	     "  --json=FORM     with --once: off (a table), short or pretty\n"
+	     "  --interface LINK  of these addresses: by this link; again: each is a path\n"
+	     "  --expect MTU    the size to expect, not the link's\n"
+	     "  --method METHOD auto, icmp, tcp, udp or responder\n"
+	     "  --port PORT     for tcp, udp and responder\n"
+	     "  --flows N       source ports to spread over, 1 to 64\n"
 	     "  --version\n"
 	     "  --help\n\n"
 	     "Started by hand it shows a table of what it watches. See mtuwatchd(8),\n"
@@ -82,65 +98,177 @@ static int check_arguments(const struct arguments *arguments)
 		fprintf(stderr, "mtuwatchd: --json goes with --once\n");
 		return -EINVAL;
 	}
-	for (const char **text = arguments->addresses; text && *text; text++) {
-		const char *objection = config_address_objection(*text);
-
-		if (!objection)
-			continue;
-		fprintf(stderr, "mtuwatchd: \"%s\": %s\n", *text, objection);
+	if (arguments->option_count > 0 && !arguments->addresses) {
+		fprintf(stderr, "mtuwatchd: --%s goes with --once and an address\n",
+			arguments->options[0].name);
 		return -EINVAL;
 	}
 	return 0;
 }
 
+static int make_request(const struct arguments *arguments, const char *address,
+			struct config_peer *peer)
+{
+	char *why = NULL;
+	const char *key;
+	int r = config_peer_set(peer, "Address", address, &why);
+
+	if (r == -EINVAL)
+		fprintf(stderr, "mtuwatchd: \"%s\": %s\n", address, why);
+	for (unsigned i = 0; r >= 0 && i < arguments->option_count; i++) {
+		const struct request_option *option = &arguments->options[i];
+
+		r = config_peer_set(peer, option->key, option->text, &why);
+		if (r == -EINVAL)
+			fprintf(stderr, "mtuwatchd: --%s=%s: %s\n", option->name, option->text, why);
+	}
+	if (r >= 0) {
+		r = config_peer_check(peer, &key, &why);
+		if (r == -EINVAL)
+			fprintf(stderr, "mtuwatchd: \"%s\": %s\n", address, why);
+	}
+	free(why);
+	return r;
+}
+
+/* What is written wrong has been said; -ENOMEM has not. */
+static int make_requests(struct arguments *arguments)
+{
+	unsigned count = 0;
+
+	if (!arguments->addresses)
+		return 0;
+	while (arguments->addresses[count])
+		count++;
+	arguments->requests = calloc(count + 1, sizeof(*arguments->requests));
+	if (!arguments->requests)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		int r = config_peer_new(&arguments->requests[i]);
+
+		if (r >= 0)
+			r = make_request(arguments, arguments->addresses[i], arguments->requests[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void arguments_done(struct arguments *arguments)
+{
+	for (struct config_peer **peer = arguments->requests; peer && *peer; peer++)
+		config_peer_free(*peer);
+	free(arguments->requests);
+	free(arguments->options);
+}
+
+enum long_option {
+	OPTION_CONFIG = 256,
+	OPTION_TEST_CONFIG,
+	OPTION_ONCE,
+	OPTION_JSON,
+	OPTION_INTERFACE,
+	OPTION_EXPECT,
+	OPTION_METHOD,
+	OPTION_PORT,
+	OPTION_FLOWS,
+	OPTION_VERSION,
+	OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, OPTION_CONFIG },
+	{ "test-config", no_argument, NULL, OPTION_TEST_CONFIG },
+	{ "once", no_argument, NULL, OPTION_ONCE },
+	{ "json", required_argument, NULL, OPTION_JSON },
+	{ "interface", required_argument, NULL, OPTION_INTERFACE },
+	{ "expect", required_argument, NULL, OPTION_EXPECT },
+	{ "method", required_argument, NULL, OPTION_METHOD },
+	{ "port", required_argument, NULL, OPTION_PORT },
+	{ "flows", required_argument, NULL, OPTION_FLOWS },
+	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* The keys that the options of an address stand for. */
+static const struct {
+	int option;
+	const char *name;
+	const char *key;
+} request_keys[] = {
+	{ OPTION_INTERFACE, "interface", "Interface" },
+	{ OPTION_EXPECT, "expect", "ExpectMTU" },
+	{ OPTION_METHOD, "method", "Method" },
+	{ OPTION_PORT, "port", "Port" },
+	{ OPTION_FLOWS, "flows", "Flows" },
+};
+
+/* There is room for as many as there are arguments. */
+static void add_request_option(struct arguments *arguments, int option, const char *text)
+{
+	for (unsigned i = 0; i < sizeof(request_keys) / sizeof(request_keys[0]); i++)
+		if (request_keys[i].option == option)
+			arguments->options[arguments->option_count++] = (struct request_option){
+				request_keys[i].name, request_keys[i].key, text };
+}
+
+static int parse_option(struct arguments *ret, int option)
+{
+	switch (option) {
+	case OPTION_CONFIG:
+		ret->config_path = optarg;
+		return 0;
+	case OPTION_TEST_CONFIG:
+		ret->mode = MODE_TEST_CONFIG;
+		return 0;
+	case OPTION_ONCE:
+		ret->mode = MODE_ONCE;
+		return 0;
+	case OPTION_JSON:
+		return parse_json(optarg, ret);
+	case OPTION_INTERFACE:
+	case OPTION_EXPECT:
+	case OPTION_METHOD:
+	case OPTION_PORT:
+	case OPTION_FLOWS:
+		add_request_option(ret, option, optarg);
+		return 0;
+	case OPTION_VERSION:
+		puts("mtuwatchd " VERSION);
+		ret->mode = MODE_DONE;
+		return 0;
+	case 'h':
+	case OPTION_HELP:
+		print_help();
+		ret->mode = MODE_DONE;
+		return 0;
+	default:
+		fputs("Try mtuwatchd --help.\n", stderr);
+		return -EINVAL;
+	}
+}
+
 static int parse_arguments(int argc, char **argv, struct arguments *ret)
 {
-	enum { CONFIG = 256, TEST_CONFIG, ONCE, JSON, VERSION_OPTION, HELP };
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, CONFIG },
-		{ "test-config", no_argument, NULL, TEST_CONFIG },
-		{ "once", no_argument, NULL, ONCE },
-		{ "json", required_argument, NULL, JSON },
-		{ "version", no_argument, NULL, VERSION_OPTION },
-		{ "help", no_argument, NULL, HELP },
-		{ NULL, 0, NULL, 0 },
-	};
 	int option;
 
+	ret->options = calloc((size_t)argc, sizeof(*ret->options));
+	if (!ret->options)
+		return -ENOMEM;
 	/* its own complaints begin with this */
 	argv[0] = program_invocation_short_name;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		switch (option) {
-		case CONFIG:
-			ret->config_path = optarg;
-			break;
-		case TEST_CONFIG:
-			ret->mode = MODE_TEST_CONFIG;
-			break;
-		case ONCE:
-			ret->mode = MODE_ONCE;
-			break;
-		case JSON:
-			if (parse_json(optarg, ret) < 0)
-				return -EINVAL;
-			break;
-		case VERSION_OPTION:
-			puts("mtuwatchd " VERSION);
-			ret->mode = MODE_DONE;
-			return 0;
-		case 'h':
-		case HELP:
-			print_help();
-			ret->mode = MODE_DONE;
-			return 0;
-		default:
-			fputs("Try mtuwatchd --help.\n", stderr);
-			return -EINVAL;
-		}
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
+		int r = parse_option(ret, option);
+
+		if (r < 0 || ret->mode == MODE_DONE)
+			return r;
 	}
 	if (optind < argc)
 		ret->addresses = (const char **)&argv[optind];
-	return check_arguments(ret);
+	if (check_arguments(ret) < 0)
+		return -EINVAL;
+	return make_requests(ret);
 }
 
 static int complain(const char *what, int error)
@@ -250,7 +378,7 @@ static int run_watch(const struct arguments *arguments, struct config *config)
 	bool once = arguments->mode == MODE_ONCE;
 	struct watch_options options = {
 		.config_path = arguments->config_path,
-		.addresses = arguments->addresses,
+		.requests = arguments->requests,
 		.on_bus = !once,
 		.quiet = once,
 	};
@@ -287,21 +415,31 @@ static int load_config(const struct arguments *arguments, struct config **ret)
 	return r;
 }
 
-int main(int argc, char **argv)
+static int run(const struct arguments *arguments)
 {
-	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };
 	struct config *config = NULL;
 
-	if (parse_arguments(argc, argv, &arguments) < 0)
-		return EX_USAGE;
-	if (arguments.mode == MODE_DONE)
-		return EXIT_SUCCESS;
-	if (load_config(&arguments, &config) < 0)
+	if (load_config(arguments, &config) < 0)
 		return EXIT_CONFIG;
-	if (arguments.mode == MODE_TEST_CONFIG) {
+	if (arguments->mode == MODE_TEST_CONFIG) {
 		config_print(config, stdout);
 		config_free(config);
 		return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_UNABLE;
 	}
-	return run_watch(&arguments, config);
+	return run_watch(arguments, config);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };
+	int status, r = parse_arguments(argc, argv, &arguments);
+
+	if (r == -EINVAL)
+		status = EX_USAGE;
+	else if (r < 0)
+		status = complain("arguments", r);
+	else
+		status = arguments.mode == MODE_DONE ? EXIT_SUCCESS : run(&arguments);
+	arguments_done(&arguments);
+	return status;
 }

@@ -89,97 +89,6 @@ void watch_arm(struct watch *watch)
 				    at == USEC_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* --- requests --- */
-
-static bool peer_is_done(const struct peer *peer, uint64_t since_usec)
-{
-	for (unsigned i = 0; i < peer->path_count; i++)
-		if (!path_is_settled(&peer->paths[i]) || peer->paths[i].ended_usec < since_usec)
-			return false;
-	return true;
-}
-
-static bool request_is_done(const struct watch *watch, struct request *request)
-{
-	if (request->peer)
-		return peer_is_done(request->peer, request->since_usec);
-	while (request->place < watch->roster.peer_count &&
-	       peer_is_done(watch->roster.peers[request->place], request->since_usec))
-		request->place++;
-	return request->place == watch->roster.peer_count;
-}
-
-static void requests_serve(struct watch *watch)
-{
-	struct request **next = &watch->requests;
-
-	while (*next) {
-		struct request *request = *next;
-
-		if (!request_is_done(watch, request)) {
-			next = &request->next;
-			continue;
-		}
-		*next = request->next;
-		if (request->check)
-			bus_check_done(request->check);
-		else if (watch->settled)
-			watch->settled(watch->settled_userdata);
-		free(request);
-	}
-}
-
-static void request_add(struct watch *watch, struct bus_check *check, struct peer *peer)
-{
-	struct request *request = calloc(1, sizeof(*request));
-	struct moment moment;
-
-	if (!request) {
-		/* answers with what is known */
-		if (check)
-			bus_check_done(check);
-		return;
-	}
-	watch_moment(&moment);
-	request->check = check;
-	request->peer = peer;
-	request->since_usec = moment.now_usec - USEC_PER_SEC;
-	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
-		struct peer *one = watch->roster.peers[i];
-
-		if (peer && one != peer)
-			continue;
-		for (unsigned j = 0; j < one->path_count; j++)
-			if (path_on_request(&one->paths[j], moment.now_usec))
-				watch_path_put(watch, &one->paths[j]);
-	}
-	request->next = watch->requests;
-	watch->requests = request;
-	watch_arm(watch);
-	/* with nothing to watch no round will ever end */
-	requests_serve(watch);
-}
-
-void watch_requests_forget(struct watch *watch, const struct bus_check *check,
-			   const struct peer *peer)
-{
-	struct request **next = &watch->requests;
-
-	while (*next) {
-		struct request *request = *next;
-
-		if (check ? request->check != check : !peer || request->peer != peer) {
-			next = &request->next;
-			continue;
-		}
-		*next = request->next;
-		/* the peer is going: its last word is all there is */
-		if (!check && request->check)
-			bus_check_done(request->check);
-		free(request);
-	}
-}
-
 /* --- effects --- */
 
 /* The source port is kept for us before the first probe leaves by it. */
@@ -294,6 +203,9 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	bool first_good = todo->before.verdict == VERDICT_UNKNOWN &&
 			  path->announced.verdict == VERDICT_CONSISTENT;
 
+	/* who asked gets the answer; nobody else does */
+	if (peer->origin == ORIGIN_REQUEST)
+		return;
 	if (todo->announced && !first_good)
 		journal_verdict(&watch->journal, peer, path, &todo->before, &path->announced);
 	if (todo->findings_changed)
@@ -363,6 +275,7 @@ static void paths_overflow(struct watch *watch)
 {
 	WATCH_PATHS(watch, path)
 		path_on_overflow(path);
+	watch_requests_overflow(watch);
 }
 
 /* Asks again later where the kernel lost packets: the silence may be of its making. */
@@ -431,7 +344,7 @@ static void watch_run(struct watch *watch)
 		path_run(watch, path, &moment);
 	prober_flush(watch->prober);
 	if (watch->requests)
-		requests_serve(watch);
+		watch_requests_serve(watch);
 	watch_arm(watch);
 }
 
@@ -482,10 +395,12 @@ static void on_overflow(uint64_t now_usec, void *userdata)
 
 static void on_check(struct bus_check *check, struct peer *peer, void *userdata)
 {
-	struct watch *watch = userdata;
+	watch_request_add(userdata, check, peer);
+}
 
-	request_add(watch, check, peer);
-	requests_serve(watch);
+static int on_probe(struct bus_check *check, const struct config_peer *request, void *userdata)
+{
+	return watch_request_probe(userdata, check, request);
 }
 
 static void on_check_gone(struct bus_check *check, void *userdata)
@@ -502,7 +417,7 @@ void watch_when_settled(struct watch *watch, void (*settled)(void *userdata), vo
 {
 	watch->settled = settled;
 	watch->settled_userdata = userdata;
-	request_add(watch, NULL, NULL);
+	watch_request_add(watch, NULL, NULL);
 }
 
 void watch_on_change(struct watch *watch, void (*changed)(void *userdata), void *userdata)
@@ -533,7 +448,7 @@ static int on_loop(sd_event_source *source, void *userdata)
 /* As configured. A port that cannot be had is no reason to stop watching. */
 static void watch_open_responder(struct watch *watch)
 {
-	uint16_t port = watch->options.addresses || watch->options.quiet ?
+	uint16_t port = watch->options.requests || watch->options.quiet ?
 				0 : watch->config->responder_port;
 	int r;
 
@@ -617,6 +532,7 @@ static int watch_open_bus(struct watch *watch)
 {
 	static const struct bus_handlers handlers = {
 		.check = on_check,
+		.probe = on_probe,
 		.check_gone = on_check_gone,
 		.reload = on_reload,
 	};
@@ -680,13 +596,8 @@ struct watch *watch_free(struct watch *watch)
 	if (!watch)
 		return NULL;
 	watch->bus = bus_free(watch->bus);
+	watch_requests_free(watch);
 	watch_peers_free(watch);
-	while (watch->requests) {
-		struct request *request = watch->requests;
-
-		watch->requests = request->next;
-		free(request);
-	}
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)

@@ -13,7 +13,8 @@ struct watch;
 
 struct watch_options {
 	const char *config_path; /* as for config_load(); kept for reloading */
-	const char **addresses;  /* watch these alone, NULL: what is configured and discovered */
+	/* watch these alone, ended by NULL, the caller's; NULL: what is configured and discovered */
+	struct config_peer **requests;
 	bool on_bus;             /* be on the bus */
 	bool quiet;              /* no journal: the caller shows what was found */
 };

@@ -94,7 +94,7 @@ static int path_init(struct watched_peer *peer, struct path *path, unsigned flow
 	return 0;
 }
 
-static struct watched_peer *watched_peer_free(struct watched_peer *peer)
+struct watched_peer *watched_peer_free(struct watched_peer *peer)
 {
 	struct watch *watch = peer->watch;
 
@@ -185,7 +185,7 @@ static bool path_resolved(struct watch *watch, struct path *path, const struct a
 	}
 	watch_look(watch, path, now_usec);
 	watch_path_restart(watch, path, now_usec);
-	if (moved)
+	if (moved && watched_of(path)->peer.origin != ORIGIN_REQUEST)
 		bus_peer_changed(watch->bus, &watched_of(path)->peer);
 	return moved;
 }
@@ -260,21 +260,48 @@ static void path_configure(struct path *path, const struct config_peer *config, 
 		snprintf(path->wanted_link, sizeof(path->wanted_link), "%s", link);
 }
 
-static struct watched_peer *peer_from_config(struct watch *watch, const struct config_peer *config)
+static struct watched_peer *peer_make(struct watch *watch, const struct config_peer *config,
+				      const struct make *make)
 {
-	const struct make make = { config->name, ORIGIN_CONFIG, config_path_count(config),
-				   config->flows };
-	struct watched_peer *peer = watched_peer_new(watch, &make);
+	struct watched_peer *peer = watched_peer_new(watch, make);
 
 	if (!peer)
 		return NULL;
 	peer->peer.settings = config->settings;
 	peer->family = config->family;
 	snprintf(peer->zone_link, sizeof(peer->zone_link), "%s", config->zone_link);
-	for (unsigned i = 0; i < make.path_count; i++)
+	for (unsigned i = 0; i < make->path_count; i++)
 		path_configure(&peer->peer.paths[i], config, i);
 	if (config->host && !(peer->host = strdup(config->host)))
 		return watched_peer_free(peer);
+	return peer;
+}
+
+static struct watched_peer *peer_from_config(struct watch *watch, const struct config_peer *config)
+{
+	const struct make make = { config->name, ORIGIN_CONFIG, config_path_count(config),
+				   config->flows };
+
+	return peer_make(watch, config, &make);
+}
+
+/* Named by its address. What a request can not say is as for all. */
+static struct watched_peer *peer_from_request(struct watch *watch, const struct config_peer *config)
+{
+	char text[ADDRESS_TEXT_SIZE + LINK_NAME_SIZE];
+	const struct make make = { config->host ? config->host : text, ORIGIN_REQUEST,
+				   config_path_count(config), config->flows };
+	struct watched_peer *peer;
+
+	words_address(&config->address, text);
+	if (config->zone_link[0])
+		snprintf(text + strlen(text), LINK_NAME_SIZE + 1, "%%%s", config->zone_link);
+	peer = peer_make(watch, config, &make);
+	if (!peer)
+		return NULL;
+	peer->peer.settings = watch->config->defaults;
+	peer->peer.settings.method = config->settings.method;
+	peer->peer.settings.expect_mtu = config->settings.expect_mtu;
 	return peer;
 }
 
@@ -331,25 +358,12 @@ static int crowd_add_configured(struct watch *watch, struct crowd *crowd)
 
 static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 {
-	for (const char **text = watch->options.addresses; *text; text++) {
-		const struct make make = { *text, ORIGIN_REQUEST, 1, 1 };
-		struct watched_peer *peer = watched_peer_new(watch, &make);
-		int r;
+	for (struct config_peer **config = watch->options.requests; *config; config++) {
+		struct watched_peer *peer = peer_from_request(watch, *config);
+		int r = peer ? crowd_add(crowd, peer) : -ENOMEM;
 
-		if (!peer)
-			return -ENOMEM;
-		r = crowd_add(crowd, peer);
 		if (r < 0)
 			return r;
-		if (words_parse_address(*text, &peer->peer.paths[0].address, peer->zone_link) >= 0) {
-			if (!isdigit((unsigned char)peer->zone_link[0]))
-				memcpy(peer->peer.paths[0].wanted_link, peer->zone_link,
-				       sizeof(peer->zone_link));
-			continue;
-		}
-		peer->host = strdup(*text);
-		if (!peer->host)
-			return -ENOMEM;
 	}
 	return 0;
 }
@@ -465,7 +479,7 @@ static int crowd_add_gateways(struct watch *watch, struct crowd *crowd)
 	unsigned count = 0;
 	int r = 0;
 
-	if (watch->options.addresses || !(watch->config->discover & DISCOVER_GATEWAYS))
+	if (watch->options.requests || !(watch->config->discover & DISCOVER_GATEWAYS))
 		return 0;
 	r = routes_gateways(watch->routes, &gateways, &count);
 	for (unsigned i = 0; r >= 0 && i < count; i++)
@@ -491,7 +505,7 @@ static void peer_retire(struct watch *watch, struct watched_peer *peer)
 	watched_peer_free(peer);
 }
 
-static void peer_welcome(struct watch *watch, struct watched_peer *peer, uint64_t now_usec)
+static void peer_begin(struct watch *watch, struct watched_peer *peer, uint64_t now_usec)
 {
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
 		struct path *path = &peer->peer.paths[i];
@@ -503,6 +517,11 @@ static void peer_welcome(struct watch *watch, struct watched_peer *peer, uint64_
 			watch_look(watch, path, now_usec);
 	}
 	watch_peer_resolve(watch, peer);
+}
+
+static void peer_welcome(struct watch *watch, struct watched_peer *peer, uint64_t now_usec)
+{
+	peer_begin(watch, peer, now_usec);
 	bus_peer_added(watch->bus, &peer->peer);
 }
 
@@ -573,10 +592,10 @@ static void crowd_drop(struct watch *watch, struct crowd *crowd)
 
 static int crowd_gather(struct watch *watch, struct crowd *crowd)
 {
-	unsigned paths = 0;
+	unsigned paths = watch->guest_paths;
 	int r;
 
-	if (watch->options.addresses)
+	if (watch->options.requests)
 		r = crowd_add_requested(watch, crowd);
 	else
 		r = crowd_add_configured(watch, crowd);
@@ -591,6 +610,31 @@ static int crowd_gather(struct watch *watch, struct crowd *crowd)
 	if (r < 0)
 		crowd_drop(watch, crowd);
 	return r;
+}
+
+int watch_guest_new(struct watch *watch, const struct config_peer *config,
+		    struct watched_peer **ret)
+{
+	struct watched_peer *peer = peer_from_request(watch, config);
+	unsigned paths = watch->guest_paths;
+	struct moment moment;
+	int r;
+
+	if (!peer)
+		return -ENOMEM;
+	WATCH_PATHS(watch, path)
+		paths++;
+	r = queue_make_room(watch, paths + peer->peer.path_count);
+	if (r < 0) {
+		watched_peer_free(peer);
+		return r;
+	}
+	watch_moment(&moment);
+	peer_begin(watch, peer, moment.now_usec);
+	for (unsigned i = 0; i < peer->peer.path_count; i++)
+		watch_path_put(watch, &peer->peer.paths[i]);
+	*ret = peer;
+	return 0;
 }
 
 int watch_peers_configure(struct watch *watch)
@@ -619,7 +663,7 @@ int watch_peers_discover(struct watch *watch)
 	struct crowd crowd = { 0 };
 	int r;
 
-	if (watch->options.addresses)
+	if (watch->options.requests)
 		return 0;
 	r = crowd_gather(watch, &crowd);
 	if (r < 0)

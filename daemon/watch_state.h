@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
- * are), watch_settle.c (what links and routes have become). Nobody else includes this.
+ * are), watch_request.c (who waits for what), watch_settle.c (what links and routes have become). Nobody else includes this.
  */
 #pragma once
 
@@ -41,6 +41,7 @@ struct request {
 	struct request *next;
 	struct bus_check *check; /* NULL: watch_when_settled() */
 	struct peer *peer;       /* NULL: all */
+	bool guest;              /* the peer is this request's own, and not in the roster */
 	uint64_t since_usec;     /* rounds that ended before do not count */
 	unsigned place;          /* all peers before this one are done */
 };
@@ -74,6 +75,7 @@ struct watch {
 	unsigned queue_room;
 	struct pace pace;
 	struct request *requests;
+	unsigned guest_count, guest_paths;
 	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
 	struct route_hints hints;
@@ -106,9 +108,20 @@ void watch_check_give_back(struct watch *watch, struct check *check);
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
+
+/* watch_request.c */
+/* `check` NULL: watch_when_settled(); `peer` NULL: all. */
+void watch_request_add(struct watch *watch, struct bus_check *check, struct peer *peer);
+/* As bus_handlers.probe() */
+int watch_request_probe(struct watch *watch, struct bus_check *check,
+			const struct config_peer *config);
+void watch_requests_serve(struct watch *watch);
+/* The kernel lost packets: the guests' too. */
+void watch_requests_overflow(struct watch *watch);
 /* The caller of `check` is gone; or, with `check` NULL, `peer` is and its callers are answered. */
 void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 			   const struct peer *peer);
+void watch_requests_free(struct watch *watch);
 
 /* watch_settle.c */
 void watch_settle_soon(struct watch *watch);
@@ -137,6 +150,10 @@ void watch_links_tell(struct watch *watch);
 int watch_peers_configure(struct watch *watch);
 int watch_peers_discover(struct watch *watch);
 void watch_peers_free(struct watch *watch);
+/* A peer that is not in the roster; its paths are due at once, or when its name is looked up. */
+int watch_guest_new(struct watch *watch, const struct config_peer *config,
+		    struct watched_peer **ret);
+struct watched_peer *watched_peer_free(struct watched_peer *peer);
 void watch_peer_resolve(struct watch *watch, struct watched_peer *peer);
 /* Places in the interval and the load on the budget anew. */
 void watch_peers_spread(struct watch *watch);

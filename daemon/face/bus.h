@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "../core/roster.h"
+#include "config.h"
 #include "journal.h"
 
 struct bus;
@@ -19,6 +20,12 @@ struct bus_handlers {
 	 * bus_check_done() once, at any time from within this call on.
 	 */
 	void (*check)(struct bus_check *check, struct peer *peer, void *userdata);
+	/*
+	 * The paths of `request`, which is not a peer of the roster, are to be measured once. 0: the
+	 * handler calls bus_check_done_peer() later. -EBUSY: too many are under way; -EADDRINUSE:
+	 * the address is this host's own; other errors as they are. `request` stays the caller's.
+	 */
+	int (*probe)(struct bus_check *check, const struct config_peer *request, void *userdata);
 	/* The caller went away or the bus did: forget `check`. */
 	void (*check_gone)(struct bus_check *check, void *userdata);
 	/* Read the configuration again. On error *ret_error is a malloc'ed text. */
@@ -32,6 +39,8 @@ struct bus *bus_free(struct bus *bus);
 
 /* Answers the caller from the roster as it is now. Frees `check`. */
 void bus_check_done(struct bus_check *check);
+/* Answers with this peer, whether the roster has it or not. Frees `check`. */
+void bus_check_done_peer(struct bus_check *check, const struct peer *peer);
 
 /* Tell whoever listens. All are cheap when nobody can hear; bus NULL: nobody ever can. */
 void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct path *path,

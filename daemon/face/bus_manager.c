@@ -101,7 +101,7 @@ static const char *check_peer_name(struct bus_check *check)
 	return name;
 }
 
-static int bus_check_begin(struct bus_check *check, struct peer *peer, sd_bus_error *error)
+int bus_check_wait(struct bus_check *check, sd_bus_error *error)
 {
 	struct bus *bus = check->bus;
 
@@ -112,6 +112,16 @@ static int bus_check_begin(struct bus_check *check, struct peer *peer, sd_bus_er
 	check->waiting = true;
 	bus->asking--;
 	bus->waiting++;
+	return 0;
+}
+
+static int bus_check_begin(struct bus_check *check, struct peer *peer, sd_bus_error *error)
+{
+	struct bus *bus = check->bus;
+	int r = bus_check_wait(check, error);
+
+	if (r < 0)
+		return r;
 	bus->handlers.check(check, peer, bus->userdata); /* may have ended the check */
 	return 1;
 }
@@ -155,24 +165,31 @@ static int append_all(sd_bus_message *reply, const struct roster *roster)
 	return sd_bus_message_close_container(reply);
 }
 
-static int bus_check_answer(struct bus_check *check, sd_bus_error *error)
+/* `peer` NULL: all of them. */
+static int bus_check_answer(struct bus_check *check, const struct peer *peer)
 {
 	_free_message_ sd_bus_message *reply = NULL;
-	const struct roster *roster = check->bus->roster;
-	const char *name = check_peer_name(check);
-	const struct peer *peer = roster_peer(roster, name);
-	bool all = sd_bus_message_is_method_call(check->call, BUS_MANAGER, "CheckAll") > 0;
 	int r;
 
-	if (!all && !peer)
-		return no_such_peer(check->bus, name, error);
 	r = sd_bus_message_new_method_return(check->call, &reply);
 	if (r < 0)
 		return r;
-	r = all ? append_all(reply, roster) : bus_append_peer(reply, peer);
+	r = peer ? bus_append_peer(reply, peer) : append_all(reply, check->bus->roster);
 	if (r < 0)
 		return r;
 	return sd_bus_message_send(reply);
+}
+
+/* The peer may have gone while it was checked. */
+static int bus_check_finish(struct bus_check *check, sd_bus_error *error)
+{
+	const struct roster *roster = check->bus->roster;
+	const char *name = check_peer_name(check);
+	const struct peer *peer = roster_peer(roster, name);
+
+	if (sd_bus_message_is_method_call(check->call, BUS_MANAGER, "CheckAll") > 0)
+		return bus_check_answer(check, NULL);
+	return peer ? bus_check_answer(check, peer) : no_such_peer(check->bus, name, error);
 }
 
 void bus_check_done(struct bus_check *check)
@@ -180,12 +197,21 @@ void bus_check_done(struct bus_check *check)
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	int r;
 
-	r = bus_check_answer(check, &error);
+	r = bus_check_finish(check, &error);
 	if (r < 0 && sd_bus_error_is_set(&error))
 		sd_bus_reply_method_error(check->call, &error);
 	else if (r < 0)
 		sd_bus_reply_method_errno(check->call, r, NULL);
 	sd_bus_error_free(&error);
+	bus_check_free(check);
+}
+
+void bus_check_done_peer(struct bus_check *check, const struct peer *peer)
+{
+	int r = bus_check_answer(check, peer);
+
+	if (r < 0)
+		sd_bus_reply_method_errno(check->call, r, NULL);
 	bus_check_free(check);
 }
 
@@ -371,7 +397,7 @@ static const sd_bus_vtable manager_vtable[] = {
 	SD_BUS_METHOD_WITH_ARGS("CheckAll", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{sa{sv}}", results),
 				method_check_all, EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Probe", SD_BUS_ARGS("s", address, "a{sv}", options),
-				SD_BUS_RESULT("a{sv}", result), method_not_available, EVERYBODY),
+				SD_BUS_RESULT("a{sv}", result), bus_method_probe, EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("ListPeers", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(sos)", peers),
 				method_list_peers, EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("ListLinks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(suos)", links),

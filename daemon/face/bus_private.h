@@ -37,7 +37,7 @@ struct bus_check {
 	sd_bus_slot *leaving;  /* tells that the caller left the bus */
 	sd_bus_slot *question; /* who the caller is, or polkit's answer */
 	const char *action;
-	bool waiting;          /* with handlers.check(), no longer asking whether it may */
+	bool waiting;          /* with handlers.check() or probe(), no longer asking whether it may */
 	bus_allowed_t allowed;
 	struct bus_check *previous, *next;
 };
@@ -64,6 +64,8 @@ struct bus {
 
 /* bus_manager.c */
 int bus_manager_add(struct bus *bus);
+/* From now on the check waits for its owner; 0, or that there are too many already. */
+int bus_check_wait(struct bus_check *check, sd_bus_error *error);
 struct bus_totals bus_totals_now(const struct bus *bus);
 
 /* bus_objects.c */
@@ -79,6 +81,9 @@ int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
 		  bus_allowed_t allowed, sd_bus_error *error);
 struct bus_check *bus_check_free(struct bus_check *check);
 void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
+
+/* bus_probe.c */
+int bus_method_probe(sd_bus_message *call, void *userdata, sd_bus_error *error);
 
 /* bus_log_control.c */
 int bus_log_control_add(struct bus *bus);

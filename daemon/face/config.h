@@ -86,5 +86,16 @@ void config_print(const struct config *config, FILE *out);
 /* Why `text` can not be the Address= of a peer without Interface=: what was expected; NULL it can. */
 const char *config_address_objection(const char *text);
 
+/*
+ * A peer that is asked for by name of its address and not configured, made of a few keys of a [Peer]
+ * section; times and counts are those of no configuration. config_peer_set() once a key (Interface=
+ * adds up), then config_peer_check(). -EINVAL: *ret_error is a malloc'ed text of what was expected.
+ */
+int config_peer_new(struct config_peer **ret);
+struct config_peer *config_peer_free(struct config_peer *peer);
+int config_peer_set(struct config_peer *peer, const char *key, const char *text, char **ret_error);
+/* *ret_key: the key that has to be another one. */
+int config_peer_check(struct config_peer *peer, const char **ret_key, char **ret_error);
+
 /* The first [Link] section that matches, NULL none. */
 const struct config_link *config_link_for(const struct config *config, const char *name);

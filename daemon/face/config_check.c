@@ -6,6 +6,7 @@
 #include "config_parse.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,17 +81,28 @@ static void check_families(struct reading *reading, struct draft *draft)
 		peer->family = peer->source.family;
 }
 
-static void check_expected(struct reading *reading, const struct draft *draft)
+__attribute__((format(printf, 3, 4))) static bool clash(struct clash *ret, const char *key,
+							const char *format, ...)
 {
-	const struct config_peer *peer = &draft->peer;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(ret->text, sizeof(ret->text), format, arguments);
+	va_end(arguments);
+	ret->key = key;
+	return true;
+}
+
+bool peer_size_clash(const struct config_peer *peer, struct clash *ret)
+{
 	bool ipv6 = peer->address.family == ADDRESS_IPV6 || peer->family == ADDRESS_IPV6 ||
 		    peer->family_both;
 
 	/* RFC 8200 section 5: no IPv6 path is smaller */
 	if (ipv6 && peer->settings.expect_mtu && peer->settings.expect_mtu < IPV6_SMALLEST_MTU)
-		complain(reading, draft_place(draft, "ExpectMTU"),
-			 "[Peer %s]: ExpectMTU=%u: expected at least 1280 for IPv6", draft->name,
-			 peer->settings.expect_mtu);
+		return clash(ret, "ExpectMTU", "ExpectMTU=%u: expected at least 1280 for IPv6",
+			     peer->settings.expect_mtu);
+	return false;
 }
 
 /* A zone of digits is an index: which name it has is not known here. */
@@ -101,30 +113,34 @@ static bool zone_differs(const char *zone, const char *interface)
 
 /* RFC 4007 section 6: a link-local address is one of a single link, by which alone it is reached.
  */
-static void check_zone(struct reading *reading, struct draft *draft)
+bool peer_zone_clash(struct config_peer *peer, struct clash *ret)
 {
-	struct config_peer *peer = &draft->peer;
-
+	if (!address_is_link_local(&peer->address))
+		return false;
 	if (peer->interface_count > 1)
-		complain(reading, draft_place(draft, "Interface"),
-			 "[Peer %s]: the address is link-local: expected one Interface=",
-			 draft->name);
-	else if (peer->interface_count == 0 && !peer->zone_link[0])
-		complain(reading, draft_place(draft, "Address"),
-			 "[Peer %s]: the address is link-local: expected %%LINK behind it, "
-			 "or Interface=",
-			 draft->name);
-	else if (!peer->zone_link[0])
+		return clash(ret, "Interface",
+			     "the address is link-local: expected one Interface=");
+	if (peer->interface_count == 0 && !peer->zone_link[0])
+		return clash(ret, "Address",
+			     "the address is link-local: expected %%LINK behind it, or Interface=");
+	if (!peer->zone_link[0])
 		memcpy(peer->zone_link, peer->interfaces[0], LINK_NAME_SIZE);
 	else if (peer->interface_count && zone_differs(peer->zone_link, peer->interfaces[0]))
-		complain(reading, draft_place(draft, "Address"),
-			 "[Peer %s]: %%%s is not Interface=%s: expected the same link", draft->name,
-			 peer->zone_link, peer->interfaces[0]);
+		return clash(ret, "Address", "%%%s is not Interface=%s: expected the same link",
+			     peer->zone_link, peer->interfaces[0]);
+	return false;
+}
+
+static void complain_clash(struct reading *reading, const struct draft *draft,
+			   const struct clash *clash)
+{
+	complain(reading, draft_place(draft, clash->key), "[Peer %s]: %s", draft->name, clash->text);
 }
 
 static void check_peer(struct reading *reading, struct draft *draft)
 {
 	bool present = draft->peer.host || draft->peer.address.family;
+	struct clash clash;
 
 	/* an Address= that was not understood has its complaint already */
 	if (!present && !draft_has(draft, "Address"))
@@ -134,9 +150,10 @@ static void check_peer(struct reading *reading, struct draft *draft)
 	if (!present)
 		return;
 	check_families(reading, draft);
-	check_expected(reading, draft);
-	if (address_is_link_local(&draft->peer.address))
-		check_zone(reading, draft);
+	if (peer_size_clash(&draft->peer, &clash))
+		complain_clash(reading, draft, &clash);
+	if (peer_zone_clash(&draft->peer, &clash))
+		complain_clash(reading, draft, &clash);
 }
 
 static int peer_move(struct reading *reading, struct draft *draft)

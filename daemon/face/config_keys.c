@@ -186,21 +186,28 @@ static bool key_was_changed(const struct key *key, void *values)
 	return key_reset(key, values) < 0 || value_bits(key, values) != bits;
 }
 
+static const char *value_objection(const struct assignment *assignment, int error,
+				   char buffer[static WHY_SIZE])
+{
+	const struct key *key = assignment->key;
+
+	if (assignment->wrong)
+		return assignment->wrong;
+	if (key->type == &type_number) {
+		snprintf(buffer, WHY_SIZE, "expected a number from %" PRIu64 " to %" PRIu64,
+			 key->smallest, key->largest);
+		return buffer;
+	}
+	return error == -ERANGE && key->range ? key->range : key->type->expected;
+}
+
 static void complain_value(struct reading *reading, struct place place,
 			   const struct assignment *assignment, int error)
 {
-	const struct key *key = assignment->key;
-	const char *why = assignment->wrong;
+	char buffer[WHY_SIZE];
 
-	if (!why && key->type == &type_number) {
-		complain(reading, place, "%s=%s: expected a number from %" PRIu64 " to %" PRIu64,
-			 key->name, assignment->text, key->smallest, key->largest);
-		return;
-	}
-	if (!why && error == -ERANGE)
-		why = key->range;
-	complain(reading, place, "%s=%s: %s", key->name, assignment->text,
-		 why ? why : key->type->expected);
+	complain(reading, place, "%s=%s: %s", assignment->key->name, assignment->text,
+		 value_objection(assignment, error, buffer));
 }
 
 static void complain_unknown(struct reading *reading, struct place place, const char *name)
@@ -260,6 +267,24 @@ int draft_assign(struct reading *reading, const char *name, const char *text)
 		complain_value(reading, place, &assignment, r);
 	draft->set |= 1U << at;
 	return 0;
+}
+
+int draft_set(struct draft *draft, const char *name, const char *text, char ret_why[static WHY_SIZE])
+{
+	struct assignment assignment = {.key = key_find(draft->kind, name), .text = text};
+	char buffer[WHY_SIZE];
+	int r = -EINVAL;
+
+	if (!assignment.key) {
+		snprintf(ret_why, WHY_SIZE, "there is no such key");
+		return -EINVAL;
+	}
+	/* as long as a line of the file may be, and never "as if it were not there" */
+	if (*text && strlen(text) <= CONFIG_LINE_LONGEST)
+		r = key_parse(&assignment, draft_values(draft));
+	if (r == -EINVAL || r == -ERANGE)
+		snprintf(ret_why, WHY_SIZE, "%s", value_objection(&assignment, r, buffer));
+	return r;
 }
 
 static int key_position(const struct draft *draft, const char *name)

@@ -118,6 +118,9 @@ const struct key *key_table(enum section_kind kind, unsigned *ret_count);
 int draft_init(struct draft *draft); /* everything to its default */
 void draft_done(struct draft *draft);
 int draft_assign(struct reading *reading, const char *name, const char *text);
+#define WHY_SIZE 128
+/* Sets one key by itself. -EINVAL, -ERANGE: `ret_why` is what was expected. */
+int draft_set(struct draft *draft, const char *name, const char *text, char ret_why[static WHY_SIZE]);
 void draft_inherit(struct draft *peer, const struct config *config);
 /* Where `name` was set, or where the section began. */
 struct place draft_place(const struct draft *draft, const char *name);
@@ -146,6 +149,14 @@ extern const struct key_type type_family, type_discover, type_address, type_sour
 
 /* config_check.c: what must fit together; moves the drafts into the configuration. */
 int config_finish(struct reading *reading);
+/* What does not fit together in one peer. */
+struct clash {
+	const char *key;
+	char text[WHY_SIZE];
+};
+bool peer_size_clash(const struct config_peer *peer, struct clash *ret);
+/* Settles the link of a link-local address where there is no clash. */
+bool peer_zone_clash(struct config_peer *peer, struct clash *ret);
 
 /* config.c, for tests: everything under another root, as systemd-analyze --root= does */
 int config_load_root(const char *root, struct config **ret, char **ret_error);

@@ -40,6 +40,9 @@ struct world {
 	struct bus_check *held[HELD_LARGEST];
 	unsigned held_count, gone_count, check_count, reload_count;
 	struct peer *asked;
+	struct config_peer probed; /* what was asked for; its host is only whether there is one */
+	unsigned probe_count;
+	int probe_error;           /* what the next probe is answered by; 0 it is measured */
 	const char *complaint; /* NULL: reload succeeds */
 };
 
@@ -126,6 +129,34 @@ static inline void world_on_check(struct bus_check *check, struct peer *peer, vo
 		world->held[world->held_count++] = check;
 }
 
+/* A peer that the roster does not have. */
+static inline void world_answer_probe(struct world *world, struct bus_check *check)
+{
+	struct path path =
+		example_path("198.51.100.7", "eth1", world->probed.settings.expect_mtu,
+			     VERDICT_CONSISTENT);
+	struct peer peer = {
+		.name = "198.51.100.7", .origin = ORIGIN_REQUEST, .paths = &path, .path_count = 1};
+
+	bus_check_done_peer(check, &peer);
+}
+
+static inline int world_on_probe(struct bus_check *check, const struct config_peer *request,
+				 void *userdata)
+{
+	struct world *world = userdata;
+
+	world->probed = *request;
+	world->probe_count++;
+	if (world->probe_error)
+		return world->probe_error;
+	if (world->hold)
+		world->held[world->held_count++] = check;
+	else
+		world_answer_probe(world, check);
+	return 0;
+}
+
 static inline void world_on_gone(struct bus_check *check, void *userdata)
 {
 	struct world *world = userdata;
@@ -153,7 +184,10 @@ static inline int world_on_reload(char **ret_error, void *userdata)
 static inline const struct bus_handlers *world_handlers(void)
 {
 	static const struct bus_handlers handlers = {
-		.check = world_on_check, .check_gone = world_on_gone, .reload = world_on_reload};
+		.check = world_on_check,
+		.probe = world_on_probe,
+		.check_gone = world_on_gone,
+		.reload = world_on_reload};
 
 	return &handlers;
 }

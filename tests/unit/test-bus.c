@@ -259,18 +259,13 @@ END_TEST
 
 START_TEST(not_available)
 {
-	sd_bus_message *call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Probe");
+	sd_bus_message *call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Release");
 	sd_bus_message *reply;
 
-	sd_bus_message_append(call, "sa{sv}", "192.0.2.1", 0);
-	reply = world_ask(&world, world.client, call);
-	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_NOT_SUPPORTED);
-	ck_assert_ptr_nonnull(strstr(error_text(reply), "not available in this version"));
-	sd_bus_message_unref(reply);
-	call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Release");
 	sd_bus_message_append(call, "s", "");
 	reply = world_ask(&world, world.client, call);
 	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_NOT_SUPPORTED);
+	ck_assert_ptr_nonnull(strstr(error_text(reply), "not available in this version"));
 	sd_bus_message_unref(reply);
 }
 END_TEST

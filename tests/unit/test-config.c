@@ -4,6 +4,8 @@
  */
 #include "config-testing.h"
 
+#include <errno.h>
+
 #include "face/address_text.h"
 
 START_TEST(defaults)
@@ -284,6 +286,77 @@ START_TEST(gathered)
 }
 END_TEST
 
+#define ck_assert_objection(call, expected)                                                        \
+	do {                                                                                       \
+		error = NULL;                                                                      \
+		ck_assert_int_eq(call, -EINVAL);                                                   \
+		ck_assert_str_eq(error, expected);                                                 \
+		free(error);                                                                       \
+	} while (0)
+
+/* A peer that is asked for and not configured: the same keys, the same objections. */
+START_TEST(requested)
+{
+	struct config_peer *peer = NULL;
+	char *error = NULL;
+
+	ck_assert_int_eq(config_peer_new(&peer), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Address", "nas.example", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Interface", "eth0", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Interface", "eth1", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "ExpectMTU", "9000", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Method", "tcp", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Port", "3260", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Flows", "4", &error), 0);
+	ck_assert_str_eq(peer->host, "nas.example");
+	ck_assert_uint_eq(peer->interface_count, 2);
+	ck_assert_uint_eq(peer->settings.expect_mtu, 9000);
+	ck_assert_uint_eq(peer->settings.method, METHOD_TCP);
+	ck_assert_uint_eq(peer->port, 3260);
+	ck_assert_uint_eq(peer->flows, 4);
+	ck_assert_objection(config_peer_set(peer, "Port", "0", &error),
+			 "expected a port, 1 to 65535");
+	ck_assert_objection(config_peer_set(peer, "Flows", "65", &error),
+			 "expected a number from 1 to 64");
+	ck_assert_objection(config_peer_set(peer, "Address", "::", &error),
+			    "expected the address of a host, this one is unspecified");
+	ck_assert_objection(config_peer_set(peer, "Adress", "::1", &error),
+			 "there is no such key");
+	/* what was wrong changed nothing */
+	ck_assert_str_eq(peer->host, "nas.example");
+	ck_assert_uint_eq(peer->flows, 4);
+	config_peer_free(peer);
+	ck_assert_ptr_null(config_peer_free(NULL));
+}
+END_TEST
+
+START_TEST(requested_together)
+{
+	struct config_peer *peer = NULL;
+	char *error = NULL;
+	const char *key = NULL;
+
+	ck_assert_int_eq(config_peer_new(&peer), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Address", "fe80::1", &error), 0);
+	ck_assert_objection(config_peer_check(peer, &key, &error),
+			 "the address is link-local: expected %LINK behind it, or Interface=");
+	ck_assert_str_eq(key, "Address");
+	ck_assert_int_eq(config_peer_set(peer, "ExpectMTU", "1279", &error), 0);
+	ck_assert_objection(config_peer_check(peer, &key, &error),
+			 "ExpectMTU=1279: expected at least 1280 for IPv6");
+	ck_assert_str_eq(key, "ExpectMTU");
+	ck_assert_int_eq(config_peer_set(peer, "ExpectMTU", "1280", &error), 0);
+	ck_assert_int_eq(config_peer_set(peer, "Interface", "eth1", &error), 0);
+	ck_assert_int_eq(config_peer_check(peer, &key, &error), 0);
+	ck_assert_str_eq(peer->zone_link, "eth1");
+	ck_assert_int_eq(config_peer_set(peer, "Interface", "eth0", &error), 0);
+	ck_assert_objection(config_peer_check(peer, &key, &error),
+			 "the address is link-local: expected one Interface=");
+	ck_assert_str_eq(key, "Interface");
+	config_peer_free(peer);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("config");
@@ -298,6 +371,8 @@ int main(void)
 	tcase_add_test(tests, inheritance);
 	tcase_add_test(tests, round_trip);
 	tcase_add_test(tests, gathered);
+	tcase_add_test(tests, requested);
+	tcase_add_test(tests, requested_together);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
