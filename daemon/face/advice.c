@@ -24,18 +24,13 @@ __attribute__((format(printf, 1, 2))) static char *advice(const char *format, ..
 	return text;
 }
 
-static const char *path_link(const struct path *path)
-{
-	return path->link_name[0] ? path->link_name : path->wanted_link;
-}
-
 /* "ip route replace 192.0.2.10 via 192.0.2.1 dev eth1 mtu lock 1500"; "" where that makes no
  * sense. A route's MTU heals one peer and leaves the link and all others alone. */
 static const char *route_command(const struct path *path, uint32_t mtu,
 				 char buffer[static ROUTE_COMMAND])
 {
 	char to[ADDRESS_TEXT_SIZE], via[ADDRESS_TEXT_SIZE];
-	const char *link = path_link(path);
+	const char *link = words_link(path);
 	struct address gateway = path->route.gateway, address = path->address;
 
 	buffer[0] = '\0';
@@ -125,7 +120,7 @@ static char *advice_silent(const struct peer *peer, const struct path *path)
 static char *advice_reason(const struct peer *peer, const struct path *path, enum reason reason)
 {
 	char address[ADDRESS_TEXT_SIZE];
-	const char *link = path_link(path);
+	const char *link = words_link(path);
 	bool configured = peer->origin == ORIGIN_CONFIG;
 
 	words_address(&path->address, address);

@@ -33,8 +33,7 @@ static void record_add_path(struct record *record, const struct peer *peer, cons
 {
 	record_add(record, "MTUWATCH_PEER", peer->name);
 	record_add_address(record, "MTUWATCH_ADDRESS", &path->address);
-	record_add(record, "MTUWATCH_LINK",
-		   path->link_name[0] ? path->link_name : path->wanted_link);
+	record_add(record, "MTUWATCH_LINK", words_link(path));
 	record_add_number(record, "MTUWATCH_LINK_MTU", path->link_mtu);
 	record_add_number(record, "MTUWATCH_EXPECTED_MTU", path->facts.expected);
 	record_add(record, "MTUWATCH_METHOD", words_path_method(peer, path));

@@ -106,8 +106,7 @@ static int get_link_mtu(const struct peer *peer, const struct path *path, struct
 
 static int get_interface(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
-	path = path_shown(peer, path);
-	return string_set(ret, path->link_name[0] ? path->link_name : path->wanted_link);
+	return string_set(ret, words_link(path_shown(peer, path)));
 }
 
 static int get_source(const struct peer *peer, const struct path *path, struct field_value *ret)

@@ -92,14 +92,13 @@ static void cell_note(char *cell, const struct peer *peer, const struct path *pa
 static void row_fill(struct row *row, const struct peer *peer, const struct path *path)
 {
 	char address[ADDRESS_TEXT_SIZE];
-	const char *link = path->link_name[0] ? path->link_name : path->wanted_link;
 
 	memset(row, 0, sizeof(*row));
 	row->severity = path->announced.severity;
 	snprintf(row->cell[COLUMN_PEER], CELL_SIZE, "%s", peer->name);
 	snprintf(row->cell[COLUMN_ADDRESS], CELL_SIZE, "%s",
 		 words_address(&path->address, address));
-	snprintf(row->cell[COLUMN_LINK], CELL_SIZE, "%s", link);
+	snprintf(row->cell[COLUMN_LINK], CELL_SIZE, "%s", words_link(path));
 	snprintf(row->cell[COLUMN_VERDICT], CELL_SIZE, "%s",
 		 words_verdict(path->announced.verdict));
 	cell_sizes(row->cell[COLUMN_SIZES], path);

@@ -65,9 +65,9 @@ char *words_locus(const struct judgement *judgement)
 /* The link that a sentence about this path means. */
 static const char *path_link(const struct path *path)
 {
-	if (path->link_name[0])
-		return path->link_name;
-	return path->wanted_link[0] ? path->wanted_link : "its link";
+	const char *link = words_link(path);
+
+	return link[0] ? link : "its link";
 }
 
 static char *reason_no_word(const struct peer *peer, const struct judgement *judgement)
@@ -117,8 +117,7 @@ char *words_reason(const struct peer *peer, const struct path *path,
 	case REASON_OWN_ADDRESS:
 		return strdup("the address is this host's own");
 	case REASON_NO_LINK:
-		return sentence("there is no link %s",
-				path->wanted_link[0] ? path->wanted_link : path_link(path));
+		return sentence("there is no link %s", path_link(path));
 	case REASON_LINK_DOWN:
 		return sentence("link %s is down or has no carrier", path_link(path));
 	case REASON_NO_ROUTE:
@@ -325,7 +324,7 @@ char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 	char address[ADDRESS_TEXT_SIZE];
 	_free_text_ char *reason = words_reason(peer, path, judgement);
 	_free_text_ char *body = reason ? verdict_body(path, judgement, reason) : NULL;
-	const char *link = path->link_name[0] ? path->link_name : path->wanted_link;
+	const char *link = words_link(path);
 	bool beside = strcmp(words_address(&path->address, address), peer->name) != 0 && address[0];
 
 	if (!body)

@@ -108,6 +108,15 @@ const char *words_path_method(const struct peer *peer, const struct path *path)
 	return path->facts.ever_answered ? words_kind(path->kind) : words_method(METHOD_AUTO);
 }
 
+const char *words_link(const struct path *path)
+{
+	bool missing = path->facts.trouble == REASON_NO_LINK || path->facts.trouble == REASON_LINK_DOWN;
+
+	if (path->link_name[0] && !(missing && path->wanted_link[0]))
+		return path->link_name;
+	return path->wanted_link;
+}
+
 uint32_t words_size(const struct judgement *judgement)
 {
 	bool back = judgement->direction == DIRECTION_RETURN ||

@@ -20,6 +20,9 @@ const char *words_finding(enum finding_id id);       /* "link-below-expected" */
 /* "on-link", "local", "after 192.0.2.254", "at 192.0.2.254", "" */
 char *words_locus(const struct judgement *judgement); /* malloc'ed, NULL out of memory */
 
+/* The link that a path is about: the wanted one where packets can not even try it. "" none. */
+const char *words_link(const struct path *path);
+
 /* Which way, which flows, where: "2 of 8 flows, after 192.0.2.254", "on the way back". malloc'ed. */
 char *words_place(const struct path *path, const struct judgement *judgement);
 

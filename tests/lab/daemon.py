@@ -109,6 +109,12 @@ class Bus:
             raise BusError(done.stderr.strip())
         return plain(json.loads(done.stdout)) if done.stdout.strip() else None
 
+    def begin(self, path, interface, method, *words):
+        """A call that is not waited for; its caller is a process of its own."""
+        return subprocess.Popen(["busctl", f"--address={self.address}", "call", NAME, path, interface,
+                                 method, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
+
     def call(self, path, interface, method, *words, timeout=60):
         answer = self.busctl("call", NAME, path, interface, method, *words, timeout=timeout)
         return answer[0] if answer and len(answer) == 1 else answer
@@ -295,6 +301,12 @@ class Daemon:
 
     def check(self, peer):
         return self.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "Check", "s", peer)
+
+    def probe(self, address, **options):
+        types = {"Interface": "s", "ExpectMTU": "u", "Method": "s", "Port": "q", "Flows": "u"}
+        words = [word for key, value in options.items() for word in (key, types[key], str(value))]
+        return self.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "Probe", "sa{sv}", address,
+                             str(len(options)), *words)
 
     def reload(self):
         return self.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "Reload")

@@ -22,7 +22,8 @@ import cases  # noqa: E402
 import daemon  # noqa: E402
 import lab  # noqa: E402
 
-MODULES = ("case_lab", "case_link", "case_routed", "case_host", "case_peers", "case_daemon")
+MODULES = ("case_lab", "case_link", "case_routed", "case_host", "case_peers", "case_daemon",
+           "case_probe")
 LONGEST = 240  # seconds for one case
 SKIPPED = 77
 

@@ -373,6 +373,26 @@ START_TEST(name_is_address)
 }
 END_TEST
 
+/* The link that is missing is named, not the one that the route takes meanwhile. */
+START_TEST(wanted_link)
+{
+	struct example sample;
+	struct judgement judgement = {.verdict = VERDICT_UNREACHABLE, .reason = REASON_LINK_DOWN};
+	struct path *path = &sample.paths[2];
+
+	example_init(&sample);
+	strcpy(path->wanted_link, "eth9");
+	ck_assert_str_eq(words_link(path), "eth0");
+	path->facts.trouble = REASON_LINK_DOWN;
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		       "peer san-a (192.0.2.10) by eth9: unreachable: link eth9 is down or has no "
+		       "carrier");
+	path->facts.trouble = judgement.reason = REASON_NO_LINK;
+	ck_assert_text(words_verdict_sentence(&sample.peer[2], path, &judgement),
+		       "peer san-a (192.0.2.10) by eth9: unreachable: there is no link eth9");
+}
+END_TEST
+
 /* No address and no link yet, and still a sentence. */
 START_TEST(unresolved)
 {
@@ -489,6 +509,7 @@ int main(void)
 	tcase_add_test(test, misconfigured_says_why);
 	tcase_add_test(test, own_address);
 	tcase_add_test(test, name_is_address);
+	tcase_add_test(test, wanted_link);
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
 	tcase_add_test(test, every_way_and_place_is_whole);
