@@ -206,7 +206,7 @@ static void on_resolved(int error, const struct address *addresses, unsigned cou
 				       moment.now_usec);
 	}
 	/* it may turn out to be a gateway that was discovered too */
-	if (moved) {
+	if (moved && peer->peer.origin != ORIGIN_REQUEST) {
 		peer->watch->gateways_dirty = true;
 		watch_settle_soon(peer->watch);
 	}

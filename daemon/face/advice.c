@@ -188,9 +188,10 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			"look for bit errors (\"ip -s link\", the switch port's counters) and "
 			"for a policer on the way");
 	case VERDICT_UNVERIFIABLE:
-		if (judgement->reason != REASON_NO_SIZES)
-			return strdup("");
-		return advice_reason(peer, path, judgement->reason);
+		/* a stranger's silence is nothing to be mended */
+		if (judgement->reason == REASON_NO_SIZES || judgement->reason == REASON_IRREGULAR)
+			return advice_reason(peer, path, judgement->reason);
+		return strdup("");
 	case VERDICT_MISCONFIGURED:
 	case VERDICT_UNREACHABLE:
 		return advice_reason(peer, path, judgement->reason);
