@@ -204,11 +204,11 @@ static int answer_ignored(sd_bus_message *reply, void *userdata, sd_bus_error *e
 START_TEST(caller_that_leaves)
 {
 	sd_bus *leaving = world_connect(&world, getuid());
+	sd_bus_message *call = probe_plain(leaving, "192.0.2.1");
 
 	world.hold = true;
-	ck_assert_int_ge(sd_bus_call_async(leaving, NULL, probe_plain(leaving, "192.0.2.1"),
-					   answer_ignored, NULL, 0),
-			 0);
+	ck_assert_int_ge(sd_bus_call_async(leaving, NULL, call, answer_ignored, NULL, 0), 0);
+	sd_bus_message_unref(call);
 	WORLD_UNTIL(&world, world.held_count == 1);
 	sd_bus_detach_event(leaving);
 	sd_bus_close_unref(leaving);
