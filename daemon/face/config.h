@@ -83,9 +83,6 @@ struct config *config_free(struct config *config);
 /* The effective configuration in the file's own language; reading it again gives the same. */
 void config_print(const struct config *config, FILE *out);
 
-/* Why `text` can not be the Address= of a peer without Interface=: what was expected; NULL it can. */
-const char *config_address_objection(const char *text);
-
 /*
  * A peer that is asked for by name of its address and not configured, made of a few keys of a [Peer]
  * section; times and counts are those of no configuration. config_peer_set() once a key (Interface=

@@ -86,20 +86,6 @@ static const char *numeric_objection(const struct address *address, const char *
 	return value_is_link_name(zone) ? NULL : "expected the name of a link behind the %";
 }
 
-const char *config_address_objection(const char *text)
-{
-	char zone[LINK_NAME_SIZE];
-	struct address address;
-	const char *objection;
-
-	if (words_parse_address(text, &address, zone) < 0)
-		return value_is_host_name(text) ? NULL : ADDRESS_EXPECTED;
-	objection = numeric_objection(&address, zone);
-	if (!objection && !zone[0] && address_is_link_local(&address))
-		return "the address is link-local: expected %LINK behind it";
-	return objection;
-}
-
 static int parse_address(struct assignment *assignment)
 {
 	struct config_peer *peer = assignment->value;
