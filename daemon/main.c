@@ -429,6 +429,18 @@ static int run(const struct arguments *arguments)
 	return run_watch(arguments, config);
 }
 
+/* Where 0, 1 and 2 are closed, sockets would get their numbers, and sentences be written to them. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };

@@ -225,9 +225,7 @@ char *words_finding_advice(const struct finding *finding)
 			      "there",
 			      link, link);
 	case FINDING_MTU_ABOVE_DRIVER_MAX:
-		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
-			      "sets this link up",
-			      link, finding->should);
+		return advice("set ExpectMTU= of link %s to at most %u", link, finding->is);
 	case FINDING_PTB_WRONG:
 		return strdup("its owner has to mend that router: hosts that believe it use the "
 			      "wrong size");

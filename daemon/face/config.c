@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <fnmatch.h>
 #include <search.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #include "config_parse.h"
+
+#define WRITER_MSEC 2000
 
 static void peer_done(struct config_peer *peer)
 {
@@ -107,16 +110,30 @@ static int stream_check(int fd, bool named)
 	return S_ISREG(status.st_mode) || (named && S_ISFIFO(status.st_mode)) ? 0 : -EMEDIUMTYPE;
 }
 
-/* O_NONBLOCK: a pipe without a writer among the drop-ins must not stop the start. */
+/* A pipe that somebody writes to is as good as a file, one that nobody does must not stop us. */
+static int stream_wait(int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	int r = poll(&poll_fd, 1, WRITER_MSEC);
+
+	if (r < 0)
+		return -errno;
+	if (r == 0)
+		return -ETIMEDOUT;
+	return fcntl(fd, F_SETFL, 0) < 0 ? -errno : 0;
+}
+
 static int stream_open(const char *path, bool named, FILE **ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? 0 : O_NONBLOCK));
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	FILE *stream = NULL;
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	r = stream_check(fd, named);
+	if (r == 0)
+		r = stream_wait(fd);
 	if (r == 0) {
 		stream = fdopen(fd, "re");
 		if (!stream)

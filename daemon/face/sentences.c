@@ -354,8 +354,8 @@ char *words_finding_text(const struct finding *finding)
 		return sentence("IPv6 uses an MTU of %u on link %s, whose own is %u", finding->is,
 				link, finding->should);
 	case FINDING_MTU_ABOVE_DRIVER_MAX:
-		return sentence("link %s has an MTU of %u, its driver takes at most %u", link,
-				finding->is, finding->should);
+		return sentence("an MTU of %u is expected of link %s, its driver takes at most %u",
+				finding->should, link, finding->is);
 	case FINDING_PTB_WRONG:
 		return sentence("%s reports an MTU of %u, but what passes is %u",
 				finding->from.family == ADDRESS_NONE
