@@ -3,6 +3,7 @@
  * Arguments, configuration, readiness, signals; everything else is watch's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -444,8 +445,10 @@ static void open_standard_files(void)
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };
-	int status, r = parse_arguments(argc, argv, &arguments);
+	int status, r;
 
+	open_standard_files();
+	r = parse_arguments(argc, argv, &arguments);
 	if (r == -EINVAL)
 		status = EX_USAGE;
 	else if (r < 0)
