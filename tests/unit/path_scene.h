@@ -16,10 +16,7 @@
 struct scene {
 	struct path path;
 	struct flow flow;
-	union {
-		struct check check;
-		uint8_t bytes[CHECK_SIZE(1)];
-	} memory;
+	_Alignas(struct check) uint8_t memory[CHECK_SIZE(1)]; /* of the check */
 	struct peer_settings settings;
 	struct pace pace;
 	struct route route;
@@ -88,7 +85,7 @@ static inline void scene_init(struct scene *scene, uint8_t family)
 /* The round that runs, or ran last. */
 static inline struct round *scene_round(struct scene *scene)
 {
-	return &scene->memory.check.rounds[0];
+	return &((struct check *)(void *)scene->memory)->rounds[0];
 }
 
 static inline void scene_deliver(struct scene *scene, const struct answer *answer)
@@ -134,7 +131,7 @@ static inline void scene_step(struct scene *scene)
 	bool begins = path_is_due(&scene->path, scene->now);
 
 	if (begins && scene->path.facts.trouble == REASON_NONE)
-		path_begin(&scene->path, &scene->memory.check, &moment);
+		path_begin(&scene->path, (void *)scene->memory, &moment);
 	todo.judge = begins && !scene->path.check;
 	while (scene->path.check && !todo.judge) {
 		path_on_time(&scene->path, &scene->pace, scene->now, &todo);

@@ -88,7 +88,7 @@ START_TEST(never_above_capacity)
 	scene_init(&scene, ADDRESS_IPV4);
 	scene.path.facts.expected = row->expected;
 	scene.path.facts.capacity = row->capacity;
-	path_begin(&scene.path, &scene.memory.check, &moment);
+	path_begin(&scene.path, (void *)scene.memory, &moment);
 	ck_assert_uint_le(scene_round(&scene)->settings.full, row->capacity);
 	ck_assert_uint_le(scene_round(&scene)->settings.full, row->expected);
 	ck_assert_uint_eq(scene_round(&scene)->settings.control, 68);

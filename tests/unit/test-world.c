@@ -113,13 +113,14 @@ START_TEST(every_seventh_of_ipv6)
 	for (uint32_t limit = 1280; limit <= 9216; limit += 7 * MTU_STEP) {
 		struct world world;
 		struct life life;
+		const struct check *check = (const void *)life.memory;
 
 		world_make(&world, limit, _i, 1000039);
 		world.family = ADDRESS_IPV6;
 		world.link_mtu = 9216;
 		world_run(&world, &life);
 		world_check(&world, &life);
-		if (life.memory.check.settings.round.control != CONTROL_IPV6)
+		if (check->settings.round.control != CONTROL_IPV6)
 			world_fail(&world, &life, "not IPv6's control");
 	}
 }

@@ -250,10 +250,7 @@ static int world_next_arrival(const struct world *world)
 struct life {
 	struct path path;
 	struct flow flows[FLOWS_MOST];
-	union {
-		struct check check;
-		uint8_t bytes[CHECK_SIZE(FLOWS_MOST)];
-	} memory;
+	_Alignas(struct check) uint8_t memory[CHECK_SIZE(FLOWS_MOST)]; /* of the check */
 	struct peer_settings settings;
 	struct pace pace;
 	struct route route;
@@ -305,7 +302,7 @@ static void life_step(struct life *life, struct world *world)
 	struct todo todo = { 0 };
 
 	if (path_is_due(&life->path, world->now))
-		path_begin(&life->path, &life->memory.check, &moment);
+		path_begin(&life->path, (void *)life->memory, &moment);
 	do {
 		path_on_time(&life->path, &life->pace, world->now, &todo);
 		world_send(world, &life->path, &todo.burst);
