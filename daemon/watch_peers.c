@@ -590,12 +590,30 @@ static void crowd_drop(struct watch *watch, struct crowd *crowd)
 	free(crowd->list);
 }
 
-static int crowd_gather(struct watch *watch, struct crowd *crowd)
+/* Those who did not come by themselves stay. */
+static int crowd_add_known(struct watch *watch, struct crowd *crowd)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < watch->roster.peer_count; i++) {
+		struct watched_peer *peer = watched_peer_of(watch->roster.peers[i]);
+
+		if (peer->peer.origin == ORIGIN_GATEWAY)
+			continue;
+		peer->kept = true;
+		r = crowd_add(crowd, peer);
+	}
+	return r;
+}
+
+static int crowd_gather(struct watch *watch, struct crowd *crowd, bool anew)
 {
 	unsigned paths = watch->guest_paths;
 	int r;
 
-	if (watch->options.requests)
+	if (!anew)
+		r = crowd_add_known(watch, crowd);
+	else if (watch->options.requests)
 		r = crowd_add_requested(watch, crowd);
 	else
 		r = crowd_add_configured(watch, crowd);
@@ -640,11 +658,13 @@ int watch_guest_new(struct watch *watch, const struct config_peer *config,
 int watch_peers_configure(struct watch *watch)
 {
 	struct crowd crowd = { 0 };
-	int r = crowd_gather(watch, &crowd);
+	int r = crowd_gather(watch, &crowd, true);
 
 	if (r < 0)
 		return r;
 	peers_replace(watch, &crowd);
+	/* each peer has what it needs of them */
+	config_forget_peers(watch->config);
 	watch_peers_spread(watch);
 	return 0;
 }
@@ -665,7 +685,7 @@ int watch_peers_discover(struct watch *watch)
 
 	if (watch->options.requests)
 		return 0;
-	r = crowd_gather(watch, &crowd);
+	r = crowd_gather(watch, &crowd, false);
 	if (r < 0)
 		return r;
 	if (crowd_is_roster(watch, &crowd))

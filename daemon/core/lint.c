@@ -118,9 +118,15 @@ const struct finding *findings_find(const struct findings *findings, enum findin
 	return NULL;
 }
 
+const char *finding_link(const struct finding *finding)
+{
+	return finding->id == FINDING_PTB_WRONG ? "" : finding->link;
+}
+
 bool finding_equal(const struct finding *a, const struct finding *b)
 {
-	return a->id == b->id && a->severity == b->severity && a->is == b->is &&
-	       a->should == b->should && strcmp(a->link, b->link) == 0 &&
-	       address_equal(&a->from, &b->from);
+	if (a->id != b->id || a->severity != b->severity || a->is != b->is || a->should != b->should)
+		return false;
+	return a->id == FINDING_PTB_WRONG ? address_equal(&a->from, &b->from) :
+					    strcmp(a->link, b->link) == 0;
 }

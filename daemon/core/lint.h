@@ -25,11 +25,13 @@ struct finding {
 	enum severity severity;
 	uint32_t is;             /* the size that was found */
 	uint32_t should;         /* the size that it is held against */
-	char link[LINK_NAME_SIZE]; /* the link it is about, "" none */
-	struct address from;     /* FINDING_PTB_WRONG: the router */
+	union {
+		char link[LINK_NAME_SIZE]; /* the link it is about, "" none */
+		struct address from;       /* FINDING_PTB_WRONG: the router */
+	};
 };
 
-#define FINDINGS_LARGEST 8
+#define FINDINGS_LARGEST 6
 
 struct findings {
 	unsigned count;
@@ -43,5 +45,7 @@ void lint_link(const struct link *link, uint32_t expected, struct findings *ret)
 void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
 	       const struct evidence *evidence, struct findings *ret);
 
+/* The link that it is about, "" none. */
+const char *finding_link(const struct finding *finding);
 const struct finding *findings_find(const struct findings *findings, enum finding_id id);
 bool finding_equal(const struct finding *a, const struct finding *b);

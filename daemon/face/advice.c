@@ -204,7 +204,7 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 
 char *words_finding_advice(const struct finding *finding)
 {
-	const char *link = finding->link[0] ? finding->link : "LINK";
+	const char *link = finding_link(finding)[0] ? finding->link : "LINK";
 
 	switch (finding->id) {
 	case FINDING_LINK_BELOW_EXPECTED:

@@ -27,15 +27,22 @@ static void peer_done(struct config_peer *peer)
 	free(peer->file);
 }
 
+void config_forget_peers(struct config *config)
+{
+	for (unsigned i = 0; i < config->peer_count; i++)
+		peer_done(&config->peers[i]);
+	free(config->peers);
+	config->peers = NULL;
+	config->peer_count = 0;
+}
+
 struct config *config_free(struct config *config)
 {
 	if (!config)
 		return NULL;
-	for (unsigned i = 0; i < config->peer_count; i++)
-		peer_done(&config->peers[i]);
+	config_forget_peers(config);
 	for (unsigned i = 0; i < config->link_count; i++)
 		free(config->links[i].pattern);
-	free(config->peers);
 	free(config->links);
 	free(config->metrics_file);
 	free(config);

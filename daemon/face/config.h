@@ -79,6 +79,8 @@ struct config {
  */
 int config_load(const char *path, struct config **ret, char **ret_error);
 struct config *config_free(struct config *config);
+/* Frees the peers alone: whoever has made them needs their text no more. */
+void config_forget_peers(struct config *config);
 
 /* The effective configuration in the file's own language; reading it again gives the same. */
 void config_print(const struct config *config, FILE *out);

@@ -164,7 +164,7 @@ void journal_finding(struct journal *journal, const struct peer *peer, const str
 	if (peer && path)
 		record_add_path(&record, peer, path);
 	else
-		record_add(&record, "MTUWATCH_LINK", finding->link);
+		record_add(&record, "MTUWATCH_LINK", finding_link(finding));
 	record_add_address(&record, "MTUWATCH_ROUTER", &finding->from);
 	record_send(&record, journal, text ? text : words_finding(finding->id));
 }

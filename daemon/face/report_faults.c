@@ -154,7 +154,7 @@ static void finding_print(struct faults *faults, const char *subject, const stru
 static bool finding_same(const struct finding *a, const struct finding *b)
 {
 	return a->id == b->id && a->is == b->is && a->should == b->should &&
-	       strcmp(a->link, b->link) == 0;
+	       strcmp(finding_link(a), finding_link(b)) == 0;
 }
 
 static bool findings_hold(const struct findings *findings, const struct finding *finding)
@@ -178,7 +178,7 @@ static bool verdict_says(const struct judgement *judgement, const struct finding
 static bool link_says(const struct roster *roster, const struct finding *finding)
 {
 	const struct link_state *state =
-		finding->link[0] ? roster_link(roster, finding->link) : NULL;
+		finding_link(finding)[0] ? roster_link(roster, finding->link) : NULL;
 
 	return state && !state->ignored && findings_hold(&state->findings, finding);
 }

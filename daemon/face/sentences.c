@@ -338,7 +338,7 @@ char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 char *words_finding_text(const struct finding *finding)
 {
 	char from[ADDRESS_TEXT_SIZE];
-	const char *link = finding->link[0] ? finding->link : "its link";
+	const char *link = finding_link(finding)[0] ? finding->link : "its link";
 
 	switch (finding->id) {
 	case FINDING_LINK_BELOW_EXPECTED:

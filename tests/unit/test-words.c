@@ -480,6 +480,7 @@ START_TEST(finding_sentences)
 	ck_assert_text(words_finding_text(&finding),
 		       "ICMP echo is answered up to 1500 bytes only, of 9000 that were tried, though "
 		       "larger packets of another kind arrive");
+	finding = example_finding();
 	finding.id = FINDING_WRONG_LINK;
 	ck_assert_text(words_finding_text(&finding),
 		       "packets leave by eth1, not by the link that Interface= names");
