@@ -146,6 +146,30 @@ void watch_links_expect(struct watch *watch);
 /* New links and changed findings; after the paths, who may say it already. */
 void watch_links_tell(struct watch *watch);
 
+/* watch_peer.c */
+
+/* What a peer is made of. */
+struct make {
+	const char *name;
+	enum origin origin;
+	unsigned path_count;
+	unsigned flow_count;
+};
+
+/* NULL: out of memory. */
+struct watched_peer *watched_peer_new(struct watch *watch, const struct make *make);
+struct watched_peer *watched_peer_from_config(struct watch *watch, const struct config_peer *config);
+struct watched_peer *watched_peer_from_request(struct watch *watch, const struct config_peer *config);
+struct watched_peer *watched_peer_free(struct watched_peer *peer);
+/* The same packets to the same place: what was learned about it stays true. */
+bool watched_peer_is_same(const struct watched_peer *peer, const struct config_peer *config);
+void watch_peer_resolve(struct watch *watch, struct watched_peer *peer);
+
+static inline struct watched_peer *watched_peer_of(struct peer *peer)
+{
+	return (void *)peer;
+}
+
 /* watch_peers.c */
 int watch_peers_configure(struct watch *watch);
 int watch_peers_discover(struct watch *watch);
@@ -153,7 +177,5 @@ void watch_peers_free(struct watch *watch);
 /* A peer that is not in the roster; its paths are due at once, or when its name is looked up. */
 int watch_guest_new(struct watch *watch, const struct config_peer *config,
 		    struct watched_peer **ret);
-struct watched_peer *watched_peer_free(struct watched_peer *peer);
-void watch_peer_resolve(struct watch *watch, struct watched_peer *peer);
 /* Places in the interval and the load on the budget anew. */
 void watch_peers_spread(struct watch *watch);

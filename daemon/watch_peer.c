@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One peer as watch keeps it: its paths, their flows and what these hold, how it is made out of a
+ * configuration, and how its host name becomes addresses. Knows nothing of other peers.
+ */
+#include "watch_state.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <syslog.h>
+
+#include "face/words.h"
+
+/* --- one peer --- */
+
+/* Source ports below are other people's. */
+#define IDENT_LEAST 16384U
+
+void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
+{
+	uint16_t ident = IDENT_LEAST;
+
+	for (unsigned tries = 0; tries < 64; tries++) {
+		if (getrandom(&ident, sizeof(ident), 0) != sizeof(ident) || ident < IDENT_LEAST)
+			ident |= 0x8000;
+		if (!watch->by_ident[ident])
+			break;
+	}
+	flow->ident = ident;
+	flow->next_same_ident = watch->by_ident[ident];
+	watch->by_ident[ident] = flow;
+}
+
+void watch_flow_release(struct watch *watch, struct flow *flow)
+{
+	struct flow **next = &watch->by_ident[flow->ident];
+
+	for (unsigned kind = PROBE_ECHO; kind <= PROBE_RESPONDER; kind++)
+		if (flow->kept_ports & (1U << kind))
+			prober_release_port(watch->prober, (enum probe_kind)kind,
+					    flow->path->address.family, flow->ident);
+	flow->kept_ports = 0;
+	while (*next && *next != flow)
+		next = &(*next)->next_same_ident;
+	if (*next)
+		*next = flow->next_same_ident;
+}
+
+static int path_init(struct watched_peer *peer, struct path *path, unsigned flow_count)
+{
+	path->flows = calloc(flow_count, sizeof(struct flow));
+	if (!path->flows)
+		return -ENOMEM;
+	path->flow_count = flow_count;
+	path->settings = &peer->peer.settings;
+	path->owner = peer;
+	path->discovered = peer->peer.origin == ORIGIN_GATEWAY;
+	path->queue_place = QUEUE_NOWHERE;
+	for (unsigned i = 0; i < flow_count; i++) {
+		path->flows[i].path = path;
+		watch_flow_choose_ident(peer->watch, &path->flows[i]);
+	}
+	return 0;
+}
+
+struct watched_peer *watched_peer_free(struct watched_peer *peer)
+{
+	struct watch *watch = peer->watch;
+
+	watch_requests_forget(watch, NULL, &peer->peer);
+	names_cancel(watch->names, peer->query);
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		queue_remove(&watch->queue, path);
+		for (unsigned j = 0; j < path->flow_count; j++)
+			watch_flow_release(watch, &path->flows[j]);
+		watch_check_give_back(watch, path->check);
+		free(path->flows);
+	}
+	free(peer->peer.paths);
+	free(peer->host);
+	free(peer);
+	return NULL;
+}
+
+struct watched_peer *watched_peer_new(struct watch *watch, const struct make *make)
+{
+	struct watched_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	snprintf(peer->peer.name, sizeof(peer->peer.name), "%s", make->name);
+	peer->watch = watch;
+	peer->peer.origin = make->origin;
+	peer->peer.settings = watch->config->defaults;
+	peer->peer.paths = calloc(make->path_count, sizeof(struct path));
+	if (!peer->peer.paths)
+		return watched_peer_free(peer);
+	for (unsigned i = 0; i < make->path_count; i++) {
+		peer->peer.path_count = i + 1;
+		peer->peer.paths[i].queue_place = QUEUE_NOWHERE;
+		if (path_init(peer, &peer->peer.paths[i], make->flow_count) < 0)
+			return watched_peer_free(peer);
+	}
+	return peer;
+}
+
+/* --- names --- */
+
+static bool address_suits(const struct path *path, const struct address *address)
+{
+	return path->family == ADDRESS_NONE || path->family == address->family;
+}
+
+/* The address the path has when it is still among them, else the first that suits; NULL none. */
+static const struct address *address_choose(const struct path *path, const struct address *list,
+					    unsigned count)
+{
+	const struct address *first = NULL;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!address_suits(path, &list[i]))
+			continue;
+		if (address_equal(&list[i], &path->address))
+			return &list[i];
+		if (!first)
+			first = &list[i];
+	}
+	return first;
+}
+
+/* `address` NULL: the name gave none, this time. */
+static bool path_resolved(struct watch *watch, struct path *path, const struct address *address,
+			  uint64_t now_usec)
+{
+	bool moved = address && !address_equal(address, &path->address);
+	bool first = path->ended_usec == 0 && !path->check;
+
+	if (!moved && !first)
+		return false;
+	if (moved) {
+		for (unsigned i = 0; i < path->flow_count; i++)
+			path->flows[i].cookie = 0;
+		path->address = *address;
+	}
+	watch_look(watch, path, now_usec);
+	watch_path_restart(watch, path, now_usec);
+	if (moved && watched_of(path)->peer.origin != ORIGIN_REQUEST)
+		bus_peer_changed(watch->bus, &watched_of(path)->peer);
+	return moved;
+}
+
+static void on_resolved(int error, const struct address *addresses, unsigned count, void *userdata)
+{
+	struct watched_peer *peer = userdata;
+	struct moment moment;
+	bool moved = false;
+
+	peer->query = NULL;
+	watch_moment(&moment);
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		moved |= path_resolved(peer->watch, path,
+				       error == 0 ? address_choose(path, addresses, count) : NULL,
+				       moment.now_usec);
+	}
+	/* it may turn out to be a gateway that was discovered too */
+	if (moved && peer->peer.origin != ORIGIN_REQUEST) {
+		peer->watch->gateways_dirty = true;
+		watch_settle_soon(peer->watch);
+	}
+	watch_arm(peer->watch);
+}
+
+void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
+{
+	int r;
+
+	if (!peer->host || peer->query)
+		return;
+	r = names_resolve(watch->names, peer->host, peer->family, on_resolved, peer, &peer->query);
+	if (r >= 0)
+		return;
+	for (unsigned i = 0; i < peer->peer.path_count; i++) {
+		struct path *path = &peer->peer.paths[i];
+
+		/* a check without an address says so, and leads back here */
+		if (path->due_usec == USEC_NEVER)
+			path->due_usec = path->wake_usec = 0;
+	}
+	journal_plain(&watch->journal, LOG_WARNING, "peer %s: cannot look up %s: %s",
+		      peer->peer.name, peer->host, strerror(-r));
+}
+
+/* --- out of the configuration --- */
+
+/* Each Interface= and each family is a path. */
+static unsigned config_path_count(const struct config_peer *config)
+{
+	unsigned links = config->interface_count ? config->interface_count : 1;
+
+	return config->family_both ? 2 * links : links;
+}
+
+static void path_configure(struct path *path, const struct config_peer *config, unsigned number)
+{
+	unsigned links = config->interface_count ? config->interface_count : 1;
+	const char *link = config->zone_link;
+
+	if (config->interface_count)
+		link = config->interfaces[number % links];
+	path->from = config->source;
+	path->port = config->port;
+	path->address = config->address;
+	path->family = (uint8_t)config->family;
+	if (config->family_both)
+		path->family = number < links ? ADDRESS_IPV4 : ADDRESS_IPV6;
+	if (!isdigit((unsigned char)link[0]))
+		snprintf(path->wanted_link, sizeof(path->wanted_link), "%s", link);
+}
+
+static struct watched_peer *peer_make(struct watch *watch, const struct config_peer *config,
+				      const struct make *make)
+{
+	struct watched_peer *peer = watched_peer_new(watch, make);
+
+	if (!peer)
+		return NULL;
+	peer->peer.settings = config->settings;
+	peer->family = config->family;
+	snprintf(peer->zone_link, sizeof(peer->zone_link), "%s", config->zone_link);
+	for (unsigned i = 0; i < make->path_count; i++)
+		path_configure(&peer->peer.paths[i], config, i);
+	if (config->host && !(peer->host = strdup(config->host)))
+		return watched_peer_free(peer);
+	return peer;
+}
+
+struct watched_peer *watched_peer_from_config(struct watch *watch, const struct config_peer *config)
+{
+	const struct make make = { config->name, ORIGIN_CONFIG, config_path_count(config),
+				   config->flows };
+
+	return peer_make(watch, config, &make);
+}
+
+/* Named by its address. What a request can not say is as for all. */
+struct watched_peer *watched_peer_from_request(struct watch *watch, const struct config_peer *config)
+{
+	char text[ADDRESS_TEXT_SIZE + LINK_NAME_SIZE];
+	const struct make make = { config->host ? config->host : text, ORIGIN_REQUEST,
+				   config_path_count(config), config->flows };
+	struct watched_peer *peer;
+
+	words_address(&config->address, text);
+	if (config->zone_link[0])
+		snprintf(text + strlen(text), LINK_NAME_SIZE + 1, "%%%s", config->zone_link);
+	peer = peer_make(watch, config, &make);
+	if (!peer)
+		return NULL;
+	peer->peer.settings = watch->config->defaults;
+	peer->peer.settings.method = config->settings.method;
+	peer->peer.settings.expect_mtu = config->settings.expect_mtu;
+	return peer;
+}
+
+static bool path_is_same(const struct path *path, const struct config_peer *config, unsigned number)
+{
+	struct address address = path->address;
+	struct path other = { 0 };
+
+	path_configure(&other, config, number);
+	address.zone = config->address.zone;
+	return (config->host || address_equal(&address, &config->address)) &&
+	       path->family == other.family && path->port == other.port &&
+	       path->flow_count == config->flows &&
+	       strcmp(path->wanted_link, other.wanted_link) == 0 &&
+	       address_equal(&path->from, &other.from);
+}
+
+/* The same packets to the same place: what was learned about it stays true. */
+bool watched_peer_is_same(const struct watched_peer *peer, const struct config_peer *config)
+{
+	if (peer->peer.origin != ORIGIN_CONFIG || (peer->host != NULL) != (config->host != NULL) ||
+	    peer->peer.path_count != config_path_count(config) ||
+	    peer->peer.settings.method != config->settings.method ||
+	    strcmp(peer->zone_link, config->zone_link) != 0)
+		return false;
+	if (peer->host && strcmp(peer->host, config->host) != 0)
+		return false;
+	for (unsigned i = 0; i < peer->peer.path_count; i++)
+		if (!path_is_same(&peer->peer.paths[i], config, i))
+			return false;
+	return true;
+}
