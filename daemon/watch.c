@@ -31,38 +31,6 @@ void watch_moment(struct moment *ret)
 	ret->real_usec = clock_usec(CLOCK_REALTIME);
 }
 
-/* Whoever can guess these can answer in a peer's name. */
-static void moment_roll(struct moment *moment)
-{
-	size_t got = 0;
-
-	while (got < sizeof(moment->random)) {
-		ssize_t r = getrandom((uint8_t *)moment->random + got, sizeof(moment->random) - got, 0);
-
-		if (r > 0)
-			got += (size_t)r;
-	}
-}
-
-/* --- memory of checks: only as many as run at once --- */
-
-static struct check *check_take(struct watch *watch, const struct path *path)
-{
-	if (path->flow_count == 1 && watch->spare_count > 0)
-		return watch->spare_checks[--watch->spare_count];
-	return malloc(path_check_size(path));
-}
-
-void watch_check_give_back(struct watch *watch, struct check *check)
-{
-	const unsigned most = sizeof(watch->spare_checks) / sizeof(watch->spare_checks[0]);
-
-	if (check && check->settings.flow_count == 1 && watch->spare_count < most)
-		watch->spare_checks[watch->spare_count++] = check;
-	else
-		free(check);
-}
-
 /* --- the queue --- */
 
 void watch_path_put(struct watch *watch, struct path *path)
@@ -89,247 +57,7 @@ void watch_arm(struct watch *watch)
 				    at == USEC_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* --- effects --- */
-
-/* The source port is kept for us before the first probe leaves by it. */
-static void flow_keep_port(struct watch *watch, struct flow *flow, enum probe_kind kind)
-{
-	uint8_t bit = (uint8_t)(1U << kind);
-
-	for (unsigned tries = 0; kind != PROBE_ECHO && !(flow->kept_ports & bit) && tries < 16; tries++) {
-		int r = prober_keep_port(watch->prober, kind, flow->path->address.family, flow->ident);
-
-		if (r >= 0) {
-			flow->kept_ports |= bit;
-		} else if (r == -EADDRINUSE) {
-			watch_flow_release(watch, flow);
-			watch_flow_choose_ident(watch, flow);
-		} else {
-			break;
-		}
-	}
-}
-
-static struct probe path_probe(const struct path *path, const struct flow *flow, enum probe_kind kind)
-{
-	struct probe probe = {
-		.kind = kind,
-		.cookie = flow->cookie,
-		.to = path->address,
-		.from = path->from,
-		.link = path->bound_link,
-		.ident = flow->ident,
-		.port = path_port(path, kind),
-	};
-
-	/* their checksums hold the source */
-	if (kind != PROBE_ECHO && probe.from.family == ADDRESS_NONE)
-		probe.from = path->route.source;
-	return probe;
-}
-
-/* A SYN whose answer was lost stands half-open at the peer and would swallow the next one. */
-static void flow_end_syn(struct watch *watch, struct flow *flow)
-{
-	struct probe probe = path_probe(flow->path, flow, PROBE_SYN);
-
-	if (!flow->syn_open)
-		return;
-	flow->syn_open = false;
-	probe.nonce = flow->syn_nonce;
-	probe.sequence = flow->syn_sequence;
-	probe.size = flow->path->address.family == ADDRESS_IPV6 ? 60 : 40;
-	prober_end_syn(watch->prober, &probe);
-}
-
-static void flow_begin_syn(struct watch *watch, struct flow *flow, const struct probe *probe)
-{
-	flow_end_syn(watch, flow);
-	flow->syn_open = true;
-	flow->syn_nonce = probe->nonce;
-	flow->syn_sequence = probe->sequence;
-}
-
-static void path_send(struct watch *watch, struct path *path, const struct burst *burst)
-{
-	struct flow *flow = &path->flows[burst->flow];
-	struct probe probe;
-
-	flow_keep_port(watch, flow, burst->kind);
-	probe = path_probe(path, flow, burst->kind);
-	for (unsigned i = 0; i < burst->count; i++) {
-		watch->burst_bytes += burst->sizes[i];
-		probe.size = burst->sizes[i];
-		probe.ttl = burst->ttls[i];
-		probe.sequence = burst->first_sequence + i;
-		probe.nonce = probe_nonce(burst->kind, burst->nonce, probe.sequence);
-		if (probe.kind == PROBE_SYN)
-			flow_begin_syn(watch, flow, &probe);
-		prober_send(watch->prober, &probe);
-	}
-}
-
-/* What the verdict's own record says needs no second one. */
-static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
-{
-	return judgement->verdict == VERDICT_MISCONFIGURED &&
-	       (finding->id == FINDING_LINK_BELOW_EXPECTED || finding->id == FINDING_WRONG_LINK);
-}
-
-static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
-{
-	const struct peer *peer = &watched_of(path)->peer;
-
-	for (unsigned i = 0; i < path->findings.count; i++) {
-		const struct finding *finding = &path->findings.list[i];
-
-		if (!findings_find(&todo->findings_before, finding->id) &&
-		    !verdict_says(&path->announced, finding))
-			journal_finding(&watch->journal, peer, path, finding, true,
-					finding->severity);
-	}
-	for (unsigned i = 0; i < todo->findings_before.count; i++) {
-		const struct finding *finding = &todo->findings_before.list[i];
-
-		if (!findings_find(&path->findings, finding->id) &&
-		    !(todo->announced && verdict_says(&todo->before, finding)))
-			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
-	}
-}
-
-static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
-{
-	const struct peer *peer = &watched_of(path)->peer;
-	bool first_good = todo->before.verdict == VERDICT_UNKNOWN &&
-			  path->announced.verdict == VERDICT_CONSISTENT;
-
-	/* who asked gets the answer; nobody else does */
-	if (peer->origin == ORIGIN_REQUEST)
-		return;
-	if (todo->announced && !first_good)
-		journal_verdict(&watch->journal, peer, path, &todo->before, &path->announced);
-	if (todo->findings_changed)
-		path_tell_findings(watch, path, todo);
-	if (todo->remind)
-		journal_reminder(&watch->journal, peer, path);
-	if (todo->announced && todo->before.verdict != path->announced.verdict)
-		bus_verdict_changed(watch->bus, peer, path, &todo->before);
-	if (todo->announced || todo->details || todo->findings_changed)
-		bus_peer_changed(watch->bus, peer);
-	watch->changed |= todo->announced || todo->details || todo->findings_changed;
-}
-
-/*
- * What other paths by the same link say: one that fails at the same size bears the fault out; one
- * that passes through this peer refutes it, since the peer only keeps large pings from itself.
- */
-static void path_compare(struct watch *watch, struct path *path)
-{
-	const struct evidence *mine = path->check ? &path->check->result.main : NULL;
-
-	path->facts.borne_out = false;
-	path->facts.refuted = false;
-	path->facts.told_by = (struct address){ 0 };
-	if (!mine || mine->outcome != OUTCOME_LESS)
-		return;
-	WATCH_PATHS(watch, other) {
-		struct address gateway = other->route.gateway;
-
-		if (other == path || other->route.link != path->route.link ||
-		    address_equal(&other->address, &path->address))
-			continue;
-		gateway.zone = path->address.zone;
-		path->facts.borne_out |= other->evidence.outcome == OUTCOME_LESS &&
-					 other->evidence.passes == mine->passes &&
-					 other->evidence.full == mine->full;
-		if (other->evidence.reported && other->evidence.outcome == OUTCOME_LESS &&
-		    other->evidence.passes == mine->passes &&
-		    address_equal(&other->route.gateway, &path->route.gateway) && !path->facts.on_link)
-			path->facts.told_by = other->evidence.router;
-		path->facts.refuted |= other->announced.verdict == VERDICT_CONSISTENT &&
-				       other->announced.path_mtu >= mine->full &&
-				       address_equal(&gateway, &path->address);
-	}
-}
-
-/* The round is over. False when it turned out to be worth nothing. */
-static bool path_close(struct watch *watch, struct path *path, const struct moment *moment,
-		       struct todo *todo)
-{
-	bool good = path->check && !check_was_silent(path->check);
-	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
-
-	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
-		watch_path_restart(watch, path, moment->now_usec);
-		return false;
-	}
-	path_compare(watch, path);
-	for (unsigned i = 0; i < path->flow_count; i++)
-		flow_end_syn(watch, &path->flows[i]);
-	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
-	path_lint(path, links_by_index(watch->links, path->route.link), todo);
-	return true;
-}
-
-static void paths_overflow(struct watch *watch)
-{
-	WATCH_PATHS(watch, path)
-		path_on_overflow(path);
-	watch_requests_overflow(watch);
-}
-
-/* Asks again later where the kernel lost packets: the silence may be of its making. */
-static bool path_lost_by_kernel(struct watch *watch, const struct path *path)
-{
-	if (!path->check || !check_was_silent(path->check) || !prober_check_overflow(watch->prober))
-		return false;
-	paths_overflow(watch);
-	return true;
-}
-
-static void path_do(struct watch *watch, struct path *path, const struct moment *moment,
-		    struct todo *todo)
-{
-	if (todo->judge && path_lost_by_kernel(watch, path))
-		watch_path_restart(watch, path, moment->now_usec);
-	else if (todo->judge && path_close(watch, path, moment, todo)) {
-		path_tell(watch, path, todo);
-		/* a name that leads nowhere may lead elsewhere by now */
-		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
-			watch_peer_resolve(watch, watched_of(path));
-	}
-	watch_path_put(watch, path);
-}
-
 /* --- facts: time --- */
-
-static void path_run(struct watch *watch, struct path *path, struct moment *moment)
-{
-	struct todo todo = { 0 };
-
-	if (path_is_due(path, moment->now_usec)) {
-		struct check *check;
-
-		if (path->announced.verdict != VERDICT_CONSISTENT)
-			watch_look(watch, path, moment->now_usec);
-		else if (path->address.family == ADDRESS_IPV6)
-			watch_look_ipv6(watch, path->route.link, moment->now_usec);
-		check = path->facts.trouble ? NULL : check_take(watch, path);
-		if (check) {
-			moment_roll(moment);
-			path_begin(path, check, moment);
-		} else {
-			todo.judge = true;
-		}
-	}
-	while (!todo.judge) {
-		path_on_time(path, &watch->pace, moment->now_usec, &todo);
-		if (todo.burst.count == 0)
-			break;
-		path_send(watch, path, &todo.burst);
-	}
-	path_do(watch, path, moment, &todo);
-}
 
 static void watch_run(struct watch *watch)
 {
@@ -341,7 +69,7 @@ static void watch_run(struct watch *watch)
 	/* no more at once than its answers find room in the socket's buffer, charged about twofold */
 	while ((path = queue_first(&watch->queue)) && path->wake_usec <= moment.now_usec &&
 	       watch->burst_bytes < prober_receive_buffer(watch->prober) / 4)
-		path_run(watch, path, &moment);
+		watch_path_run(watch, path, &moment);
 	prober_flush(watch->prober);
 	if (watch->requests)
 		watch_requests_serve(watch);
@@ -388,7 +116,7 @@ static void on_batch_end(uint64_t now_usec, void *userdata)
 
 static void on_overflow(uint64_t now_usec, void *userdata)
 {
-	paths_overflow(userdata);
+	watch_paths_overflow(userdata);
 }
 
 /* --- facts: requests --- */

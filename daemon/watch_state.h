@@ -104,7 +104,6 @@ void watch_moment(struct moment *ret);
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
 void watch_arm(struct watch *watch);
-void watch_check_give_back(struct watch *watch, struct check *check);
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
@@ -122,6 +121,13 @@ void watch_requests_overflow(struct watch *watch);
 void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 			   const struct peer *peer);
 void watch_requests_free(struct watch *watch);
+
+/* watch_path.c */
+/* The path's wake_usec has come, or an answer. */
+void watch_path_run(struct watch *watch, struct path *path, struct moment *moment);
+/* What was not answered tells nothing: the kernel dropped packets. */
+void watch_paths_overflow(struct watch *watch);
+void watch_check_give_back(struct watch *watch, struct check *check);
 
 /* watch_settle.c */
 void watch_settle_soon(struct watch *watch);
