@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Facts in, effects out. Each fact enters by one short handler: find the paths it touches, read
- * the clock once, ask the core, and hand its todo to path_do(), the only place with effects.
+ * the clock once, and let the path take its turn in watch_path.c, the only place with effects.
  * Decides nothing itself.
  */
 #include "watch_state.h"
@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <syslog.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
