@@ -146,6 +146,7 @@ static bool path_resolved(struct watch *watch, struct path *path, const struct a
 	if (moved) {
 		for (unsigned i = 0; i < path->flow_count; i++)
 			path->flows[i].cookie = 0;
+		path->facts.whole_back = 0;
 		path->address = *address;
 	}
 	watch_look(watch, path, now_usec);

@@ -100,6 +100,7 @@ struct answer {
 	struct address from;   /* who sent it; ADDRESS_NONE for ANSWER_REFUSED */
 	struct address to;     /* the peer that the probe was for */
 	int link;              /* link it came in by */
+	uint8_t ttl;           /* it came with; 0 unknown */
 	uint16_t ident;
 	uint16_t sequence;
 	bool has_nonce;        /* a report may quote too little of the probe to hold it */

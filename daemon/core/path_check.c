@@ -181,6 +181,9 @@ void path_learn(struct path *path, const struct check *check)
 	path->kind = evidence->kind;
 	path->facts.ever_answered = true;
 	path->known_mtu = evidence->passes;
+	if (evidence->kind == PROBE_ECHO && evidence->outcome == OUTCOME_FULL && !evidence->fragment &&
+	    !evidence->cut_short)
+		path->facts.whole_back = evidence->full;
 	loss_add(&path->loss, check->result.loss);
 	if (evidence->rtt_usec)
 		path->rtt_usec = path->rtt_usec ? (7 * path->rtt_usec + evidence->rtt_usec) / 8 :
@@ -195,13 +198,20 @@ static void evidence_complete(struct evidence *evidence, const struct path *path
 	evidence->error_is_own = address_equal(&evidence->error_from, &source);
 }
 
+/* A firewall on the way that answers in the peer's name says nothing of what lies behind it. */
+static bool second_stands_nearer(const struct check_result *result)
+{
+	return result->second.distance != 0 && result->main.distance != 0 &&
+	       result->second.distance < result->main.distance;
+}
+
 /* What the second method and the walk found is kept while the fault stays what it is. */
 static void path_keep(struct path *path, const struct check_result *result)
 {
 	uint32_t passes = result->main.passes;
 	bool less = result->main.outcome == OUTCOME_LESS;
 
-	if (less && result->has_second == SECOND_CONFIRM) {
+	if (less && result->has_second == SECOND_CONFIRM && !second_stands_nearer(result)) {
 		path->second = result->second;
 		path->second_passes = passes;
 		path->second_rounds = path->rounds;

@@ -78,6 +78,7 @@ bool path_on_surroundings(struct path *path, const struct surroundings *around)
 		.trouble = facts_trouble(path, around),
 		.discovered = path->discovered,
 		.ever_answered = path->facts.ever_answered,
+		.whole_back = path->facts.whole_back,
 		.on_link = around->route->gateway.family == ADDRESS_NONE,
 		.ipv6 = path->address.family == ADDRESS_IPV6,
 	};

@@ -119,6 +119,14 @@ static void round_report(struct round *round, const struct answer *answer, const
 		round->suggested = answer->mtu;
 }
 
+/* Hosts begin with 64, 128 or 255: what is missing is the way back. */
+static uint8_t distance_of(uint8_t ttl)
+{
+	uint8_t begin = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+
+	return ttl == 0 ? 0 : (uint8_t)(begin - ttl + 1);
+}
+
 static void round_learn_rtt(struct round *round, const struct try *try, uint64_t now_usec)
 {
 	uint64_t rtt = now_usec - round->began_usec - try->sent_usec;
@@ -142,6 +150,7 @@ static void round_delivered(struct round *round, const struct answer *answer, st
 	if (answer->fragment != 0)
 		return;
 	round_learn_rtt(round, try, now_usec);
+	round->evidence.distance = distance_of(answer->ttl);
 	try->state = more_comes ? TRY_RECEIPT : TRY_DELIVERED;
 }
 
@@ -158,6 +167,7 @@ static void round_echo(struct round *round, const struct answer *answer, struct 
 	}
 	if (try->state != TRY_RECEIPT)
 		round_learn_rtt(round, try, now_usec);
+	round->evidence.distance = distance_of(answer->ttl);
 	try->state = TRY_ANSWERED;
 	if (try->size == round->settings.full)
 		round->evidence.fragment = answer->fragment;

@@ -233,6 +233,15 @@ void verdict_judge(const struct path_facts *facts, const struct evidence *eviden
 
 /* --- all together --- */
 
+/* A peer that always kept large pings from itself never answered one of them: where one came back
+ * whole before, it is the way back that changed. Nothing bears that out. */
+static bool return_was_lost(const struct path_facts *facts, const struct evidence *main,
+			    const struct judgement *other)
+{
+	return other->verdict == VERDICT_CONSISTENT && other->return_mtu == 0 &&
+	       facts->whole_back >= main->full;
+}
+
 /* Another method had its say on what echo found. */
 static void weigh_second(const struct path_facts *facts, const struct testimony *testimony,
 			 struct judgement *ret, uint32_t *ret_echo_limit)
@@ -244,8 +253,15 @@ static void weigh_second(const struct path_facts *facts, const struct testimony 
 	if (second->outcome == OUTCOME_FULL ||
 	    (second->outcome == OUTCOME_LESS && second->passes > main->passes)) {
 		/* large echoes are dropped earlier than other packets, or lost on the way back */
-		if (other.return_mtu != main->passes)
+		if (return_was_lost(facts, main, &other)) {
+			other.verdict = VERDICT_BLACK_HOLE;
+			other.direction = DIRECTION_RETURN;
+			other.return_mtu = main->passes;
+			other.confirmed = false;
+			other.reason = REASON_NONE;
+		} else if (other.return_mtu != main->passes) {
 			*ret_echo_limit = main->passes;
+		}
 		*ret = other;
 	} else if (second->outcome == OUTCOME_LESS) {
 		*ret = other;

@@ -77,6 +77,7 @@ struct evidence {
 	uint32_t full;            /* the size that was asked for */
 	uint32_t passes;          /* largest answered size, 0 none */
 	uint32_t return_passes;   /* PROBE_RESPONDER: largest size that came back, 0 unknown */
+	uint8_t distance;         /* hops to who answered, plus 1; 0 unknown */
 	bool dried_up;            /* in the midst of it the answers ended, small ones too */
 	bool cut_short;           /* the full size's echo came back shorter than it went */
 	bool connects;            /* a plain SYN is answered, one with data is not */
@@ -109,6 +110,7 @@ struct path_facts {
 	bool refuted;           /* packets of full size pass through this peer to another one */
 	bool discovered;
 	bool ever_answered;
+	uint32_t whole_back;    /* size whose echo once came back whole; 0 none */
 };
 
 struct judgement {

@@ -16,7 +16,7 @@
 
 #define CAPTURE 256 /* outer header, report, quoted headers and nonce, with room for options */
 #define CONTROL_OUT (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
-#define CONTROL_IN (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
+#define CONTROL_IN (CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)))
 
 union socket_address {
 	struct sockaddr any;
@@ -222,6 +222,7 @@ struct note {
 	struct address local; /* that it came to */
 	int link;
 	uint32_t fragment; /* the largest that it came in, 0 whole */
+	uint8_t ttl;
 };
 
 static void note_take(struct note *note, const struct cmsghdr *control)
@@ -245,6 +246,10 @@ static void note_take(struct note *note, const struct cmsghdr *control)
 		    control->cmsg_type == IPV6_RECVFRAGSIZE)) {
 		memcpy(&value, CMSG_DATA(control), sizeof(value));
 		note->fragment = (uint32_t)value;
+	} else if ((control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_TTL) ||
+		   (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_HOPLIMIT)) {
+		memcpy(&value, CMSG_DATA(control), sizeof(value));
+		note->ttl = (uint8_t)value;
 	}
 }
 
@@ -327,6 +332,7 @@ bool inbox_get(const struct inbox *inbox, unsigned position, const struct raw *r
 	if (!incoming_decode(packet, inbox->messages[position].msg_len, raw, &answer))
 		return false;
 	answer.link = note.link;
+	answer.ttl = note.ttl;
 	answer.from = address_from(&packet->from);
 	if (answer.to.family == ADDRESS_NONE)
 		answer.to = answer.from;

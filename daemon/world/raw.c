@@ -75,6 +75,7 @@ static int icmp_setup_ipv4(struct raw *raw)
 		{IPPROTO_IP, IP_HDRINCL, 1},
 		{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE},
 		{IPPROTO_IP, IP_PKTINFO, 1},
+		{IPPROTO_IP, IP_RECVTTL, 1},
 		{IPPROTO_IP, IP_RECVFRAGSIZE, 1},
 		/* the bits are the types to leave out */
 		{SOL_RAW, ICMP_FILTER_OPTION,
@@ -95,6 +96,7 @@ static int icmp_setup_ipv6(const struct raw *raw)
 		{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE},
 		{IPPROTO_IPV6, IPV6_DONTFRAG, 1},
 		{IPPROTO_IPV6, IPV6_RECVPKTINFO, 1},
+		{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1},
 		{IPPROTO_IPV6, IPV6_RECVFRAGSIZE, 1},
 	};
 	struct icmp6_filter filter;
@@ -127,12 +129,14 @@ static int header_setup(struct raw *raw)
 static const struct option hear_ipv4[] = {
 	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE},
 	{IPPROTO_IP, IP_PKTINFO, 1},
+	{IPPROTO_IP, IP_RECVTTL, 1},
 	{IPPROTO_IP, IP_RECVFRAGSIZE, 1},
 };
 
 static const struct option hear_ipv6[] = {
 	{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_INTERFACE},
 	{IPPROTO_IPV6, IPV6_RECVPKTINFO, 1},
+	{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1},
 	{IPPROTO_IPV6, IPV6_RECVFRAGSIZE, 1},
 };
 

@@ -207,6 +207,54 @@ START_TEST(plain_loss_is_not_lossy)
 }
 END_TEST
 
+/* Who answers nearer than the peer did does not speak for it. */
+START_TEST(firewall_in_between)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed());
+	world.link_mtu = 9000;
+	world.limit = 1500;
+	world.hops = 2;
+	world.narrow = 2;
+	world.kinds = ECHO | SYN;
+	world.firewall = _i;
+	life_init(&life, &world);
+	life_run(&life, &world, 6);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 1500);
+	ck_assert_int_eq(life.path.announced.confirmed, !_i);
+}
+END_TEST
+
+/* Large echoes that once came back and no longer do: the way back changed, though nothing measures it. */
+START_TEST(way_back_lost_later)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed());
+	world.link_mtu = 9000;
+	world.limit = 9000;
+	world.kinds = ECHO | SYN;
+	life_init(&life, &world);
+	life_run(&life, &world, 3);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+	world.limit_back = 1500;
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 9000);
+	ck_assert_uint_eq(life.path.announced.return_mtu, 1500);
+	ck_assert(!life.path.announced.confirmed);
+	world.limit_back = SIZE_LARGEST;
+	life_run(&life, &world, 12);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+	ck_assert_uint_eq(life.announcements, 3);
+}
+END_TEST
+
 /* A peer that answers so many packets a second, with a burst of as many, hides no hole. */
 START_TEST(limited_answers)
 {
@@ -270,6 +318,8 @@ int main(void)
 	tcase_add_loop_test(all, walk_finds_the_hop, 0, 64);
 	tcase_add_loop_test(all, loss_of_large_ones, 0, 3);
 	tcase_add_loop_test(all, plain_loss_is_not_lossy, 0, 5);
+	tcase_add_loop_test(all, firewall_in_between, 0, 2);
+	tcase_add_test(all, way_back_lost_later);
 	tcase_add_loop_test(all, limited_answers, 0, 5);
 	tcase_add_loop_test(all, heavy_loss_of_large_ones, 0, 3);
 	suite_add_tcase(suite, all);

@@ -41,6 +41,7 @@ struct world {
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
 	unsigned kinds;               /* bits of enum probe_kind: what the peer answers */
 	bool port_closed;
+	bool firewall;                /* the first router answers SYNs in the peer's name */
 	unsigned hops;                /* routers between; the limit is behind router number `narrow` */
 	unsigned narrow;
 	unsigned loss_percent;
@@ -191,6 +192,12 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 	bool dies = ttl != 0 && ttl <= world->hops;
 
 	world->packets++;
+	answer->ttl = (uint8_t)(64 - world->hops);
+	if (world->firewall && answer->probe == PROBE_SYN) {
+		answer->ttl = 64;
+		world_peer(world, answer, flow);
+		return;
+	}
 	if (world_chance(world, world->loss_percent) ||
 	    (answer->size > world->link_mtu / 2 && world_chance(world, world->loss_full_percent)))
 		return;
