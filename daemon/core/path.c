@@ -240,8 +240,9 @@ static void path_consider(struct path *path, const struct judgement *now,
 	path->differing++;
 	path->undecided = 0;
 	path->candidate = *now;
-	/* numbers that never agree twice are a fault all the same */
-	if (path->streak >= wanted || path->differing >= 3 * wanted)
+	/* numbers that never agree twice are a fault all the same; flows that never do are luck */
+	if (path->streak >= wanted ||
+	    (path->differing >= 3 * wanted && now->verdict != VERDICT_PARTIAL))
 		path_announce(path, now, moment, todo);
 }
 
