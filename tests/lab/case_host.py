@@ -104,19 +104,19 @@ def gateway_dumb(network, family):
     a, r1, _ = routed(network, 1500)
     gateway = "192.0.2.254" if family == "ipv4" else "2001:db8:1::fe"
     a.route(f"add default via {gateway}")
-    r1.filter("dumb", ["icmp type echo-request drop", "icmpv6 type echo-request drop"],
-              hook="input", priority=0)
+    dumb = ["icmp type echo-request drop", "icmpv6 type echo-request drop",
+            "meta l4proto { tcp, udp } drop"]
+    r1.filter("dumb", dumb, hook="input", priority=0)
     daemon = start(network, a, config(Discover="gateways", Interval="1s"))
     name = next(iter(daemon.wait("a gateway", daemon.peers)))
     daemon.wait_peer(name, Verdict="unverifiable")
-    daemon.rounds(name, 5, Verdict="unverifiable", Severity=lambda s: s != "critical"
+    daemon.rounds(name, 2, Verdict="unverifiable", Severity=lambda s: s != "critical"
                   and s != "warning")
     silent(daemon)
     r1.unfilter("dumb")
     consistent(daemon, name, 1500)
     # one that has answered and then does not is another matter
-    r1.filter("dumb", ["icmp type echo-request drop", "icmpv6 type echo-request drop"],
-              hook="input", priority=0)
+    r1.filter("dumb", dumb, hook="input", priority=0)
     daemon.wait_peer(name, Verdict="unreachable", Severity="warning")
 
 
@@ -127,7 +127,7 @@ def gateway_hole(network):
     r1.drop_above(1500, "near")
     daemon = start(network, a, config(Discover="gateways", Interval="1s"))
     name = next(iter(daemon.wait("a gateway", daemon.peers)))
-    black_hole(daemon, name, 1500)
+    black_hole(daemon, name, 1500, severity="warning")
     daemon.rounds(name, 2, Verdict="black-hole", Severity="warning")
     one_alert(daemon, name, "black-hole")
 

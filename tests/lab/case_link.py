@@ -12,14 +12,15 @@ def heartbeats(network, family):
     limit(s1, 1500)
     daemon = start(network, a, config(
         {"osd-b": {"Address": B[family], "Interface": "eth0", "ExpectMTU": 9000}}))
-    state = black_hole(daemon, "osd-b", 1500, ExpectedMTU=9000, LinkMTU=9000)
+    state = black_hole(daemon, "osd-b", 1500, ExpectedMTU=9000, LinkMTU=9000, Locus="on-link")
     assert state["Rounds"] <= 3, f"{state['Rounds']} rounds"
     daemon.rounds("osd-b", 3, Verdict="black-hole", PathMTU=1500)
     alert = one_alert(daemon, "osd-b", "black-hole")
     for key, value in (("PATH_MTU", "1500"), ("EXPECTED_MTU", "9000"), ("LINK_MTU", "9000"),
-                       ("ADDRESS", B[family]), ("LINK", "eth0"), ("CONFIRMED", "no")):
-        if key != "CONFIRMED":  # its word for no is not part of what this case is about
-            equal(f"MTUWATCH_{key}", alert.get(f"MTUWATCH_{key}"), value)
+                       ("ADDRESS", B[family]), ("LINK", "eth0"), ("DIRECTION", "forward"),
+                       ("LOCUS", "on-link")):
+        equal(f"MTUWATCH_{key}", alert.get(f"MTUWATCH_{key}"), value)
+    equal("PRIORITY", alert["PRIORITY"], "3")
     assert "1500" in alert["MESSAGE"] and "9000" in alert["MESSAGE"], alert["MESSAGE"]
     never(daemon, "osd-b", "reduced", "consistent")
 

@@ -88,35 +88,15 @@ def own_address(network, family):
     never(daemon, "me", "consistent", "black-hole")
 
 
-@case("two links", "Interface= given twice: a path each")
-def two_links(network):
-    a, b = direct(network, 9000)
-    network.link(a, "eth1", b, "eth1", 9000)
-    for space, host in ((a, 1), (b, 2)):
-        for key in ("rp_filter", "arp_ignore", "arp_announce"):
-            space.sysctl(f"net.ipv4.conf.all.{key}", {"rp_filter": 0}.get(key, 2))
-        space.address("eth1", f"10.1.0.{host}/24")
-    a.ip("route add 203.0.113.2/32 nexthop via 192.0.2.2 dev eth0 nexthop via 10.1.0.2 dev eth1")
-    b.address("lo", "203.0.113.2/32")
-    daemon = start(network, a, config(
-        {"san": {"Address": "203.0.113.2", "Interface": ["eth0", "eth1"]}}),
-        may_lack="Interface= more than once")
-    daemon.wait_peer("san", Verdict="consistent", Paths=lambda p: len(p) == 2 and
-                     all(x["Verdict"] == "consistent" for x in p))
-    b.drop_above(1500, "eth1")
-    state = black_hole(daemon, "san", 1500, Interface="eth1")
-    equal("paths", {p["Interface"]: p["PathMTU"] for p in state["Paths"]},
-          {"eth0": 9000, "eth1": 1500})
-
-
 @case("source", "Source= is what the probes come from", *FAMILIES)
 def source(network, family):
     a, b = direct(network, 9000)
     second = {"ipv4": "192.0.2.11", "ipv6": "2001:db8:1::11"}[family]
     a.address("eth0", f"{second}/{24 if family == 'ipv4' else 64}")
     # only the second address may talk to B
-    b.filter("only", [f"icmp type echo-request ip saddr != {second} drop" if family == "ipv4" else
-                      f"icmpv6 type echo-request ip6 saddr != {second} drop"])
+    protocol, echo = ("ip", "icmp") if family == "ipv4" else ("ip6", "icmpv6")
+    b.filter("only", [f"{kind} {protocol} saddr != {second} drop" for kind in (
+        f"{echo} type echo-request", "meta l4proto { tcp, udp }")])
     daemon = start(network, a, config({"b": {"Address": B[family], "Source": second},
                                        "plain": {"Address": B[family], "Source": A[family]}}))
     state = consistent(daemon, "b", 9000)

@@ -3,7 +3,7 @@
 
 import collections
 
-from daemon import Daemon, brief
+from daemon import Daemon, brief, config
 
 Case = collections.namedtuple("Case", "name title function arguments")
 ALL = []
@@ -35,21 +35,29 @@ def consistent(daemon, name, size, **more):
                             Direction="", Locus="", Router="", **more)
 
 
-def black_hole(daemon, name, size, **more):
-    """Found by echo alone: the number exact, the direction open, not called confirmed."""
-    state = daemon.wait_peer(name, Verdict="black-hole", PathMTU=size, **more)
-    for key, value in (("Severity", "warning"), ("Confirmed", False), ("Direction", "unknown"),
-                       ("Router", "")):
-        assert state[key] == value, f"{key} is {state[key]!r}: {brief(state)}"
+def holds(state, **wanted):
+    for key, value in wanted.items():
+        assert state[key] == value, f"{key} is {state[key]!r}, not {value!r}: {brief(state)}"
     return state
+
+
+def black_hole(daemon, name, size, severity="critical", direction="forward", **more):
+    """The number exact, and borne out by more than echo when it is announced."""
+    state = daemon.wait_peer(name, **{"Verdict": "black-hole", "PathMTU": size, **more})
+    return holds(state, Severity=severity, Confirmed=True, Direction=direction, Router="")
+
+
+def suspected_hole(daemon, name, size, **more):
+    """Found by echo alone: the direction open, not called confirmed."""
+    state = daemon.wait_peer(name, Verdict="black-hole", PathMTU=size, **more)
+    return holds(state, Severity="warning", Confirmed=False, Direction="unknown", Router="",
+                 ReturnMTU=0)
 
 
 def reduced(daemon, name, size, router, severity="notice"):
     state = daemon.wait_peer(name, Verdict="reduced", PathMTU=size)
-    for key, value in (("Severity", severity), ("Direction", "forward"), ("Router", router),
-                       ("Locus", f"at {router}")):
-        assert state[key] == value, f"{key} is {state[key]!r}: {brief(state)}"
-    return state
+    return holds(state, Severity=severity, Direction="forward", Router=router,
+                 Locus=f"at {router}")
 
 
 def one_alert(daemon, name, verdict=None):
@@ -82,3 +90,31 @@ def never(daemon, name, *verdicts):
     """None of these was ever announced for the peer."""
     seen = [after for _, after in daemon.verdicts(name)]
     assert not set(seen) & set(verdicts), f"{name}: {seen}"
+
+
+def findings(state, *ids):
+    """The findings of these ids."""
+    return [f for f in state["Findings"] if f[0] in ids]
+
+
+def responder(network, space):
+    """A daemon that answers other ones; there when this returns."""
+    daemon = start(network, space, config(Responder="yes"), bus=False, journal=False)
+    daemon.wait("the responder", lambda: space.listens(8899))
+    return daemon
+
+
+def only_echo(space, table="only_echo"):
+    """This host says nothing to TCP and UDP."""
+    space.filter(table, ["meta l4proto { tcp, udp } drop"])
+
+
+def no_echo(space, table="no_echo"):
+    space.filter(table, ["icmp type echo-request drop", "icmpv6 type echo-request drop"])
+
+
+def no_large_echo(space, size, table="no_large_echo"):
+    """Echo requests above this size are dropped, nothing else is."""
+    space.filter(table, [f"icmp type echo-request meta length > {size} drop",
+                         f"icmpv6 type echo-request meta length > {size} drop"],
+                 hook="input", priority=0)

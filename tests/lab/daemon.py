@@ -40,7 +40,7 @@ BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 
 def config(peers=None, links=None, **daemon):
     """The text of a configuration. Short times, nothing discovered, unless the case says otherwise."""
-    settings = {"Interval": "2s", "Discover": "none", "ProbeBandwidth": "1G", **daemon}
+    settings = {"Interval": "1s", "Discover": "none", "ProbeBandwidth": "1G", **daemon}
     lines = ["[Daemon]"] + [f"{key}={value}" for key, value in settings.items()]
     for kind, sections in (("Peer", peers), ("Link", links)):
         for name, keys in (sections or {}).items():
@@ -75,12 +75,12 @@ class BusError(Exception):
 
 
 class Bus:
-    """A dbus-daemon of our own."""
+    """A dbus-daemon of our own, for one daemon."""
 
-    def __init__(self, lab):
-        self.path = os.path.join(lab.directory, "bus")
+    def __init__(self, lab, role):
+        self.path = os.path.join(lab.directory, f"{role}-bus")
         self.address = f"unix:path={self.path}"
-        self.config = os.path.join(lab.directory, "bus.conf")
+        self.config = os.path.join(lab.directory, f"{role}-bus.conf")
         self.process = None
         with open(self.config, "w", encoding="ascii") as file:
             file.write(BUS_CONFIG.format(path=self.path))
@@ -157,7 +157,7 @@ class Daemon:
         self.news = threading.Condition()
         self.file = os.path.join(lab.directory, f"{space.role}.conf")
         self.journal = os.path.join(lab.directory, f"{space.role}-journal") if journal else None
-        self.bus = Bus(lab)
+        self.bus = Bus(lab, space.role)
         self.write(text)
         if self.journal:
             self._listen()
@@ -395,6 +395,18 @@ class Daemon:
             return now if now["Rounds"] >= target else None
         return self.wait(f"{count} rounds of {name}", ready, deadline or DEADLINE + 5 * count)
 
+    def rounds_of(self, names, count, deadline, **always):
+        """The same for several peers together: so many a peer, whichever of them."""
+        before = sum(self.wait_peer(name)["Rounds"] for name in names)
+
+        def ready():
+            peers = self.peers()
+            for name in names:
+                for key, value in always.items():
+                    assert same(peers[name][key], value), brief(peers[name])
+            return sum(peers[name]["Rounds"] for name in names) >= before + count * len(names)
+        self.wait(f"{count} rounds of all peers", ready, deadline)
+
     def diagnosis(self):
         """What helps to understand a failure."""
         yield "configuration:"
@@ -420,7 +432,7 @@ def same(value, wanted):
 
 
 def brief(state):
-    keys = ("Name", "Address", "Verdict", "Severity", "PathMTU", "ReturnMTU", "ExpectedMTU",
-            "LinkMTU", "Interface", "Direction", "Locus", "Confirmed", "Router", "Reason", "Rounds",
+    keys = ("Name", "Address", "Method", "Verdict", "Severity", "PathMTU", "ReturnMTU", "ExpectedMTU",
+            "LinkMTU", "Interface", "Direction", "Locus", "Confirmed", "Router", "Reason", "Flows", "FlowsFaulty", "Rounds",
             "ProbesSent", "ProbesLost", "Findings")
     return " ".join(f"{key}={state[key]}" for key in keys if key in state)

@@ -135,6 +135,14 @@ class Namespace:
         self.filter(table, ["icmp type destination-unreachable icmp code frag-needed drop",
                             "icmpv6 type packet-too-big drop"], hook=hook, priority=0)
 
+    def listens(self, port):
+        """Whether something has this UDP port."""
+        return bool(run(self.command("ss", "-Hanu", f"sport = :{port}")).strip())
+
+    def half_open(self):
+        """TCP connections that somebody began to open here."""
+        return run(self.command("ss", "-Hant", "state", "syn-recv")).splitlines()
+
     def forwarding(self):
         self.sysctl("net.ipv4.ip_forward", 1)
         self.sysctl("net.ipv6.conf.all.forwarding", 1)

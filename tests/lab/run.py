@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,8 +23,9 @@ import cases  # noqa: E402
 import daemon  # noqa: E402
 import lab  # noqa: E402
 
-MODULES = ("case_lab", "case_link", "case_routed", "case_host", "case_peers", "case_daemon",
-           "case_probe")
+# the long ones first, so that none is left over at the end
+MODULES = ("case_flows", "case_methods", "case_ways", "case_daemon", "case_host", "case_wire",
+           "case_local", "case_link", "case_routed", "case_peers", "case_probe", "case_lab")
 LONGEST = 240  # seconds for one case
 SKIPPED = 77
 
@@ -71,6 +73,13 @@ def one(case):
 
 
 def child(name):
+    """The status of a case, what it said, and how long it took."""
+    began = time.monotonic()
+    status, output = child_run(name)
+    return status, output, time.monotonic() - began
+
+
+def child_run(name):
     process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--one", name],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -89,13 +98,15 @@ def child(name):
     return process.returncode, output
 
 
-def tell(number, name, status, output):
+def tell(number, name, result):
+    status, output, seconds = result
     lines = output.splitlines()
     if status == SKIPPED:
         reason = next((x[5:] for x in lines if x.startswith("SKIP ")), "")
         print(f"ok {number} - {name} # SKIP {reason}")
     else:
         print(f"{'ok' if status == 0 else 'not ok'} {number} - {name}")
+        print(f"# {seconds:.1f} s")
         for line in lines:
             print(f"# {line}")
     sys.stdout.flush()
@@ -136,9 +147,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         try:
             runs = pool.map(lambda c: child(c.name), chosen)
-            for number, (case, (status, output)) in enumerate(zip(chosen, runs), 1):
-                tell(number, f"{case.name} {case.title}", status, output)
-                failed += status not in (0, SKIPPED)
+            for number, (case, result) in enumerate(zip(chosen, runs), 1):
+                tell(number, f"{case.name} {case.title}", result)
+                failed += result[0] not in (0, SKIPPED)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # the running cases got the Ctrl-C too
             print("Bail out! interrupted")

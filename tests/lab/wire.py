@@ -15,30 +15,61 @@ ECHO_REQUEST = {4: 8, 6: 128}
 ECHO_REPLY = {4: 0, 6: 129}
 TOO_BIG = {4: 3, 6: 2}
 
+ICMP, TCP, UDP = "icmp", "tcp", "udp"
+PROTOCOLS = {1: ICMP, 58: ICMP, 6: TCP, 17: UDP}
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+
+# kind, code, ident and sequence are ICMP's, from_port, port and flags are TCP's and UDP's, else None
 Packet = collections.namedtuple(
-    "Packet", "time outgoing version size df fragment source to kind code ident sequence bytes")
+    "Packet", "time outgoing version size df fragment source to protocol kind code ident sequence "
+    "from_port port flags bytes payload")
+
+
+def layers(frame):
+    """version, size, DF, is a fragment, source, destination, protocol, where its header begins."""
+    ethertype = struct.unpack_from("!H", frame, 12)[0] if len(frame) >= 14 else 0
+    ip = frame[14:]
+    if ethertype == 0x0800 and len(ip) >= 20:
+        size, _, flags = struct.unpack_from("!HHH", ip, 2)
+        source, to = (socket.inet_ntop(socket.AF_INET, ip[i:i + 4]) for i in (12, 16))
+        return (4, size, bool(flags & 0x4000), bool(flags & 0x3FFF), source, to, ip[9],
+                (ip[0] & 15) * 4)
+    if ethertype == 0x86DD and len(ip) >= 48:
+        # a length of 0 is a jumbogram's or a segmenting device's: neither is here
+        size = struct.unpack_from("!H", ip, 4)[0] + 40
+        source, to = (socket.inet_ntop(socket.AF_INET6, ip[i:i + 16]) for i in (8, 24))
+        if ip[6] == 44:
+            return 6, size, True, True, source, to, ip[40], 48
+        return 6, size, True, False, source, to, ip[6], 40
+    return None
 
 
 def parse(when, outgoing, frame):
-    """An IP packet with ICMP inside, None for anything else. size is that of the IP packet."""
-    ethertype = struct.unpack_from("!H", frame, 12)[0] if len(frame) >= 14 else 0
-    ip = frame[14:]
-    if ethertype == 0x0800 and len(ip) >= 20 and ip[9] == 1:
-        size, flags = struct.unpack_from("!H", ip, 2)[0], struct.unpack_from("!H", ip, 6)[0]
-        start, version = (ip[0] & 15) * 4, 4
-        source, to = (socket.inet_ntop(socket.AF_INET, ip[i:i + 4]) for i in (12, 16))
-        df, fragment = bool(flags & 0x4000), bool(flags & 0x3FFF)
-    elif ethertype == 0x86DD and len(ip) >= 40 and ip[6] in (58, 44):
-        size, version = struct.unpack_from("!H", ip, 4)[0] + 40, 6
-        source, to = (socket.inet_ntop(socket.AF_INET6, ip[i:i + 16]) for i in (8, 24))
-        df, fragment, start = True, ip[6] == 44, 48 if ip[6] == 44 else 40
+    """An IP packet with ICMP, TCP or UDP inside, None for anything else. size is the IP packet's."""
+    found = layers(frame)
+    if found is None:
+        return None
+    version, size, df, fragment, source, to, number, start = found
+    protocol, ip = PROTOCOLS.get(number), frame[14:]
+    if protocol is None or len(ip) < start + 8:
+        return None
+    kind = code = ident = sequence = from_port = port = flags = None
+    payload = start + 8
+    if protocol == ICMP:
+        kind, code, _, ident, sequence = struct.unpack_from("!BBHHH", ip, start)
     else:
-        return None
-    if len(ip) < start + 8:
-        return None
-    kind, code, _, ident, sequence = struct.unpack_from("!BBHHH", ip, start)
-    return Packet(when, outgoing, version, size, df, fragment, source, to, kind, code, ident,
-                  sequence, ip[:600])
+        from_port, port = struct.unpack_from("!HH", ip, start)
+        if protocol == TCP and len(ip) >= start + 20:
+            flags, payload = ip[start + 13], start + (ip[start + 12] >> 4) * 4
+    return Packet(when, outgoing, version, size, df, fragment, source, to, protocol, kind, code,
+                  ident, sequence, from_port, port, flags, ip[:600], ip[payload:payload + 64])
+
+
+def is_probe(packet):
+    """What the daemon sends to learn something: an echo, a SYN, a datagram."""
+    if packet.protocol == ICMP:
+        return packet.kind == ECHO_REQUEST[packet.version]
+    return packet.protocol == UDP or packet.flags is not None and packet.flags & (SYN | ACK) == SYN
 
 
 class Sniffer:
@@ -90,6 +121,10 @@ class Sniffer:
     def requests(self, to=None):
         return [p for p in list(self.packets)
                 if p.outgoing and p.kind == ECHO_REQUEST[p.version] and (to is None or p.to == to)]
+
+    def probes(self, to, protocol=None):
+        return [p for p in list(self.packets) if p.outgoing and p.to == to and is_probe(p)
+                and protocol in (None, p.protocol)]
 
 
 def checksum(data):
