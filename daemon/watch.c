@@ -48,6 +48,9 @@ void watch_arm(struct watch *watch)
 	const struct path *first = queue_first(&watch->queue);
 	uint64_t at = first ? first->wake_usec : USEC_NEVER;
 
+	if (watch->requests && watch->request_usec < at)
+		at = watch->request_usec;
+
 	if (at == watch->wake_set_usec)
 		return;
 	watch->wake_set_usec = at;
@@ -305,6 +308,7 @@ int watch_new(struct watch **ret, sd_event *event, struct config *config,
 	watch->event = sd_event_ref(event);
 	watch->config = config;
 	watch->options = *options;
+	watch->request_usec = USEC_NEVER;
 	journal_init(&watch->journal);
 	if (options->quiet)
 		watch->journal.level = LOG_CRIT;

@@ -219,6 +219,8 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	for (unsigned i = 0; i < path->flow_count; i++)
 		flow_end_syn(watch, &path->flows[i]);
 	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
+	for (unsigned i = 0; i < path->flow_count; i++)
+		watch_flow_release_ports(watch, &path->flows[i], path->kind);
 	path_lint(path, links_by_index(watch->links, path->route.link), todo);
 	return true;
 }

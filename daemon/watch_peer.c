@@ -35,15 +35,24 @@ void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
 	watch->by_ident[ident] = flow;
 }
 
+void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but)
+{
+	for (unsigned kind = PROBE_SYN; kind <= PROBE_RESPONDER; kind++) {
+		uint8_t bit = (uint8_t)(1U << kind);
+
+		if (kind == but || !(flow->kept_ports & bit))
+			continue;
+		prober_release_port(watch->prober, (enum probe_kind)kind,
+				    flow->path->address.family, flow->ident);
+		flow->kept_ports &= (uint8_t)~bit;
+	}
+}
+
 void watch_flow_release(struct watch *watch, struct flow *flow)
 {
 	struct flow **next = &watch->by_ident[flow->ident];
 
-	for (unsigned kind = PROBE_ECHO; kind <= PROBE_RESPONDER; kind++)
-		if (flow->kept_ports & (1U << kind))
-			prober_release_port(watch->prober, (enum probe_kind)kind,
-					    flow->path->address.family, flow->ident);
-	flow->kept_ports = 0;
+	watch_flow_release_ports(watch, flow, PROBE_ECHO);
 	while (*next && *next != flow)
 		next = &(*next)->next_same_ident;
 	if (*next)

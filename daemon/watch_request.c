@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define LONGEST_USEC (100 * USEC_PER_SEC)
+
 #define GUESTS_MOST 16U
 
 static bool peer_is_done(const struct peer *peer, uint64_t since_usec)
@@ -53,11 +55,16 @@ static void request_answer(struct watch *watch, const struct request *request)
 void watch_requests_serve(struct watch *watch)
 {
 	struct request **next = &watch->requests;
+	struct moment moment;
 
+	watch_moment(&moment);
+	watch->request_usec = USEC_NEVER;
 	while (*next) {
 		struct request *request = *next;
 
-		if (!request_is_done(watch, request)) {
+		if (!request_is_done(watch, request) && moment.now_usec < request->until_usec) {
+			if (request->until_usec < watch->request_usec)
+				watch->request_usec = request->until_usec;
 			next = &request->next;
 			continue;
 		}
@@ -67,8 +74,15 @@ void watch_requests_serve(struct watch *watch)
 	}
 }
 
+/* Whoever asks over the bus is not kept waiting for ever, whatever happens meanwhile. */
 static void request_put(struct watch *watch, struct request *request)
 {
+	struct moment moment;
+
+	watch_moment(&moment);
+	request->until_usec = request->check ? moment.now_usec + LONGEST_USEC : USEC_NEVER;
+	if (request->until_usec < watch->request_usec)
+		watch->request_usec = request->until_usec;
 	request->next = watch->requests;
 	watch->requests = request;
 	watch_arm(watch);

@@ -43,6 +43,7 @@ struct request {
 	struct peer *peer;       /* NULL: all */
 	bool guest;              /* the peer is this request's own, and not in the roster */
 	uint64_t since_usec;     /* rounds that ended before do not count */
+	uint64_t until_usec;     /* then it is answered by what is known */
 	unsigned place;          /* all peers before this one are done */
 };
 
@@ -81,6 +82,7 @@ struct watch {
 	struct route_hints hints;
 	sd_event_source *wake_source, *settle_source;
 	uint64_t wake_set_usec;
+	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
 	uint64_t settled_usec, settle_gap_usec;
 	uint64_t discover_usec;        /* gateways are not looked for again before */
 	bool links_dirty, gateways_dirty;
@@ -106,6 +108,8 @@ void watch_path_put(struct watch *watch, struct path *path);
 void watch_arm(struct watch *watch);
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);
+/* Others may have the ports of all methods but this one. */
+void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but);
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
 
 /* watch_request.c */

@@ -71,6 +71,13 @@ static bool evidence_is_silent(const struct check *check, const struct evidence 
 	       evidence->passes != check->settings.known_mtu;
 }
 
+/* It arrived, and the peer's answer of the same size did not come back. */
+static bool evidence_lost_return(const struct evidence *evidence)
+{
+	return evidence->kind == PROBE_RESPONDER && evidence->outcome == OUTCOME_FULL &&
+	       evidence->return_passes != 0 && evidence->return_passes < evidence->full;
+}
+
 /* The order of badness of what one flow says. */
 static int evidence_rank(const struct check *check, const struct evidence *evidence)
 {
@@ -137,9 +144,12 @@ static enum second check_second_purpose(const struct check *check)
 		return SECOND_NONE;
 	/* somebody already said why nothing comes back */
 	if (round->done ? main->outcome == OUTCOME_NOTHING : search_floor(&round->tries) == 0)
-		return round->evidence.error == 0 ? SECOND_LIFE : SECOND_NONE;
+		return round->evidence.error == 0 && check->settings.fall_back ? SECOND_LIFE :
+										  SECOND_NONE;
 	if (!check->settings.confirm)
 		return SECOND_NONE;
+	if (round->done && evidence_lost_return(main))
+		return SECOND_CONFIRM;
 	if (round->done ? evidence_is_silent(check, main) : round->settling && round->report_count == 0)
 		return SECOND_CONFIRM;
 	return SECOND_NONE;

@@ -25,6 +25,7 @@ struct check_settings {
 	unsigned other_count;        /* 0: the first is the only one asked for */
 	uint32_t known_mtu;          /* what the kernel would use: a fault of that size is no secret */
 	bool confirm;                /* a silent fault wants a second method */
+	bool fall_back;              /* where the first method is deaf another one will do */
 	bool walk;                   /* a silent fault wants its place found */
 	bool sample;                 /* loss that depends on size is suspected */
 	uint64_t random;             /* for the nonces of the parts */

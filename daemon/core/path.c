@@ -207,6 +207,11 @@ static void path_announce(struct path *path, const struct judgement *now,
 		path->since_usec = moment->real_usec;
 	path->announced = *now;
 	path->told_usec = moment->now_usec;
+	/* what was found out about a fault goes with it */
+	if (now->verdict == VERDICT_CONSISTENT) {
+		path->second_passes = 0;
+		path->locus_mtu = 0;
+	}
 	path_forget_candidate(path);
 }
 

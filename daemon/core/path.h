@@ -77,6 +77,7 @@ struct path {
 	uint32_t second_passes;           /* 0: none is kept */
 	uint64_t second_rounds;           /* when it was asked, counted in rounds */
 	enum probe_kind kind;             /* method in use */
+	uint32_t echo_limit;              /* echo alone ended here when it was last asked; 0 it did not */
 	unsigned flows_faulty;            /* by the last decided check */
 	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
 	struct address hop;

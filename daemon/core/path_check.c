@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define LONGEST_USEC (300 * USEC_PER_SEC) /* of a round; the budget may hold it up */
 #define GENTLE_ROUNDS 16U /* after so many the peer is trusted with bursts again */
 #define PORT_SYN 7U        /* closed nearly everywhere, and a closed port answers just as well */
 #define PORT_UDP 33434U
@@ -58,9 +59,15 @@ static enum probe_kind kind_of(enum method method, enum probe_kind in_use)
 static void path_choose_kinds(const struct path *path, struct check_settings *settings)
 {
 	static const enum probe_kind order[] = { PROBE_ECHO, PROBE_RESPONDER, PROBE_SYN, PROBE_UDP };
-	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? PROBE_ECHO : path->kind;
+	/* the hash of a bundle takes ports, and seldom an echo's identifier */
+	enum probe_kind first = path->flow_count > 1 ? PROBE_SYN : PROBE_ECHO;
+	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? first : path->kind;
 
 	settings->round.kind = kind_of(path->settings->method, in_use);
+	settings->fall_back = path->settings->method == METHOD_AUTO;
+	/* an echo tells whether a way back that is smaller says so */
+	if (path->settings->method == METHOD_RESPONDER)
+		settings->others[settings->other_count++] = PROBE_ECHO;
 	if (path->settings->method != METHOD_AUTO)
 		return;
 	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
@@ -86,6 +93,7 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->plain = facts->ipv6 ? 60 : 40;
 	ret->tries = settings->tries;
 	ret->plain_too = true;
+	ret->longest_usec = LONGEST_USEC * path->flow_count;
 	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
 	ret->followed_up = settings->fail_after > 1;
 	ret->hint = path->hint;
@@ -209,20 +217,21 @@ static bool second_stands_nearer(const struct check_result *result)
 static void path_keep(struct path *path, const struct check_result *result)
 {
 	uint32_t passes = result->main.passes;
-	bool less = result->main.outcome == OUTCOME_LESS;
+	bool less = result->main.outcome == OUTCOME_LESS ||
+		    (result->main.kind == PROBE_RESPONDER && result->main.return_passes < passes);
 
 	if (less && result->has_second == SECOND_CONFIRM && !second_stands_nearer(result)) {
 		path->second = result->second;
 		path->second_passes = passes;
 		path->second_rounds = path->rounds;
-	} else if (!less || passes != path->second_passes) {
+	} else if (less && passes != path->second_passes) {
 		path->second_passes = 0;
 	}
 	if (less && result->locus != LOCUS_NONE) {
 		path->locus = result->locus;
 		path->hop = result->hop;
 		path->locus_mtu = passes;
-	} else if (!less || passes != path->locus_mtu) {
+	} else if (less && passes != path->locus_mtu) {
 		path->locus_mtu = 0;
 	}
 }
@@ -272,4 +281,11 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path->evidence = result->main.outcome == OUTCOME_NOTHING && result->has_second ?
 				 result->second : result->main;
 	path->evidence.echo_limit = limit;
+	/* where echo is no measure of the path the other method takes its place */
+	if (limit && path->second_passes)
+		path->kind = path->second.kind;
+	if (result->main.kind == PROBE_ECHO)
+		path->echo_limit = limit;
+	else if (result->main.outcome == OUTCOME_FULL)
+		path->evidence.echo_limit = path->echo_limit;
 }

@@ -26,6 +26,7 @@ struct round_settings {
 	uint32_t hint;           /* what passed in the last round, 0 none */
 	unsigned tries;
 	unsigned first_sign;     /* tries of the control before a path counts as dead */
+	uint64_t longest_usec;   /* then it ends undecided */
 	bool gentle;             /* a peer that limits its answers: one packet a second */
 	bool plain_too;          /* a dead path is worth a SYN without data */
 	bool cautious;           /* nothing large before the control was answered */

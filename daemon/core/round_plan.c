@@ -10,8 +10,6 @@
 #define QUIET_USEC USEC_PER_SEC    /* RFC 1812 section 4.3.2.8: routers limit their reports */
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
 #define SETTLE_LEAST_USEC (500 * USEC_PER_MSEC)
-#define LONGEST_USEC (60 * USEC_PER_SEC)
-#define LONGEST_GENTLE_USEC (240 * USEC_PER_SEC)
 #define BURSTS_MOST 250U           /* their numbers have 8 bits */
 #define DEAD_BURSTS 6U             /* that many in a row: the path died under the round */
 
@@ -348,11 +346,6 @@ static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_us
 	return 0;
 }
 
-static uint64_t round_longest(const struct round *round)
-{
-	return round->settings.gentle ? LONGEST_GENTLE_USEC : LONGEST_USEC;
-}
-
 uint64_t round_plan(struct round *round, uint64_t now_usec)
 {
 	uint32_t floor = search_floor(&round->tries);
@@ -363,7 +356,7 @@ uint64_t round_plan(struct round *round, uint64_t now_usec)
 		return round_finish(round, OUTCOME_FULL);
 	round->evidence.dried_up = floor > 0 && round_dead_bursts(round) >= DEAD_BURSTS;
 	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST ||
-	    now_usec - round->began_usec > round_longest(round) || round->evidence.dried_up)
+	    now_usec - round->began_usec > round->settings.longest_usec || round->evidence.dried_up)
 		return round_finish(round, OUTCOME_UNDECIDED);
 	if (round->tries.view == VIEW_FORWARD && floor <= round->settings.plain && floor > 0) {
 		round->evidence.connects = true;

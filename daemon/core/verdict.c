@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define SIZE_EVERYWHERE 576U
+
 bool verdict_is_fault(enum verdict verdict)
 {
 	switch (verdict) {
@@ -171,11 +173,14 @@ static void judge_reduced(const struct evidence *evidence, struct judgement *ret
 /* Only an echo mixes both directions, and only an echo may be dropped for being one. */
 static void judge_hole_direction(const struct evidence *evidence, struct judgement *ret)
 {
-	ret->confirmed = evidence->kind != PROBE_ECHO;
+	/* below what every path carries it is a filter rather than a path: RFC 791 section 3.1 */
+	ret->confirmed = evidence->kind != PROBE_ECHO && evidence->passes >= SIZE_EVERYWHERE;
 	ret->direction = evidence->kind == PROBE_ECHO ? DIRECTION_UNKNOWN : DIRECTION_FORWARD;
 	if (evidence->kind != PROBE_RESPONDER)
 		return;
-	ret->return_mtu = evidence->return_passes;
+	/* no answer is larger than what arrived: then nothing is known of the way back */
+	if (evidence->return_passes < evidence->passes)
+		ret->return_mtu = evidence->return_passes;
 	if (evidence->return_passes != 0 && evidence->return_passes < evidence->passes)
 		ret->direction = DIRECTION_BOTH;
 }
@@ -268,6 +273,18 @@ static void weigh_second(const struct path_facts *facts, const struct testimony 
 	}
 }
 
+/* An echo of the full size that comes back in fragments shows that the way back is not silent: who
+ * takes a packet apart without DF tells the sender of one with it, or is the sender itself. */
+static void weigh_return(const struct testimony *testimony, struct judgement *ret)
+{
+	const struct evidence *echo = testimony->second;
+
+	if (!echo || echo->kind != PROBE_ECHO || echo->outcome != OUTCOME_FULL || !echo->fragment)
+		return;
+	ret->verdict = VERDICT_REDUCED;
+	ret->confirmed = true;
+}
+
 static void weigh_hole(const struct path_facts *facts, const struct testimony *testimony,
 		       struct judgement *ret, uint32_t *ret_echo_limit)
 {
@@ -275,8 +292,9 @@ static void weigh_hole(const struct path_facts *facts, const struct testimony *t
 		ret->verdict = VERDICT_LOSSY;
 		ret->path_mtu = testimony->main->full;
 		ret->locus = LOCUS_NONE;
-	} else if (facts->told_by.family != ADDRESS_NONE) {
-		/* one that limits its reports told somebody else of the same size */
+	} else if (testimony->locus == LOCUS_AFTER &&
+		   address_equal(&testimony->hop, &facts->told_by)) {
+		/* the last hop it reached told somebody else of the same size: it limits its reports */
 		struct evidence told = *testimony->main;
 
 		told.reported = true;
@@ -321,7 +339,9 @@ void verdict_weigh(const struct path_facts *facts, const struct testimony *testi
 	if (testimony->main->outcome == OUTCOME_NOTHING && testimony->second &&
 	    facts->trouble == REASON_NONE)
 		verdict_judge(facts, testimony->second, ret);
-	else if (ret->verdict == VERDICT_BLACK_HOLE && ret->direction != DIRECTION_RETURN)
+	else if (ret->verdict == VERDICT_BLACK_HOLE && ret->direction == DIRECTION_RETURN)
+		weigh_return(testimony, ret);
+	else if (ret->verdict == VERDICT_BLACK_HOLE)
 		weigh_hole(facts, testimony, ret, ret_echo_limit);
 	else if (ret->verdict == VERDICT_CONSISTENT && testimony->lossy)
 		ret->verdict = VERDICT_LOSSY;

@@ -128,7 +128,8 @@ enum locus walk_result(const struct walk *walk, struct address *ret_hop)
 		if (walk->hops[i].full)
 			last = i + 1;
 	}
-	if (!heard)
+	/* where the walk itself gets through it went another way than what was lost */
+	if (!heard || (walk->end && walk->hops[walk->end - 1].full))
 		return LOCUS_NONE;
 	if (last == 0)
 		return walk->hops[0].control ? LOCUS_ON_LINK : LOCUS_NONE;
