@@ -150,6 +150,9 @@ static enum second check_second_purpose(const struct check *check)
 		return SECOND_NONE;
 	if (round->done && evidence_lost_return(main))
 		return SECOND_CONFIRM;
+	/* what other packets than echoes say needs no other witness */
+	if (check->settings.round.kind != PROBE_ECHO)
+		return SECOND_NONE;
 	if (round->done ? evidence_is_silent(check, main) : round->settling && round->report_count == 0)
 		return SECOND_CONFIRM;
 	return SECOND_NONE;

@@ -304,7 +304,7 @@ static void weigh_hole(const struct path_facts *facts, const struct testimony *t
 		/* whoever drops large pings drops them on every flow */
 		ret->verdict = VERDICT_PARTIAL;
 		ret->confirmed = true;
-	} else if (testimony->second) {
+	} else if (testimony->second && testimony->main->kind == PROBE_ECHO) {
 		weigh_second(facts, testimony, ret, ret_echo_limit);
 	} else if (facts->refuted && testimony->main->kind == PROBE_ECHO) {
 		struct evidence passed = *testimony->main;

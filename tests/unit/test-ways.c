@@ -207,6 +207,29 @@ START_TEST(plain_loss_is_not_lossy)
 }
 END_TEST
 
+/* A way back that is smaller and not silent is no black hole, also for a responder's answers with DF. */
+START_TEST(way_back_is_told)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed());
+	world.link_mtu = 9000;
+	world.limit = 9000;
+	world.limit_back = 1500;
+	world.fragments_back = true;
+	world.kinds = ECHO | RESPONDER;
+	life_init(&life, &world);
+	life.settings.method = METHOD_RESPONDER;
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_REDUCED);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 9000);
+	ck_assert_uint_eq(life.path.announced.return_mtu, 1500);
+	ck_assert_uint_eq(life.announcements, 1);
+}
+END_TEST
+
 /* Who answers nearer than the peer did does not speak for it. */
 START_TEST(firewall_in_between)
 {
@@ -318,6 +341,7 @@ int main(void)
 	tcase_add_loop_test(all, walk_finds_the_hop, 0, 64);
 	tcase_add_loop_test(all, loss_of_large_ones, 0, 3);
 	tcase_add_loop_test(all, plain_loss_is_not_lossy, 0, 5);
+	tcase_add_test(all, way_back_is_told);
 	tcase_add_loop_test(all, firewall_in_between, 0, 2);
 	tcase_add_test(all, way_back_lost_later);
 	tcase_add_loop_test(all, limited_answers, 0, 5);

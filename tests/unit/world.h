@@ -41,6 +41,7 @@ struct world {
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
 	unsigned kinds;               /* bits of enum probe_kind: what the peer answers */
 	bool port_closed;
+	bool fragments_back;          /* a way back that is smaller takes echoes apart */
 	bool firewall;                /* the first router answers SYNs in the peer's name */
 	unsigned hops;                /* routers between; the limit is behind router number `narrow` */
 	unsigned narrow;
@@ -158,8 +159,10 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 		return;
 	switch (answer->probe) {
 	case PROBE_ECHO:
-		if (size > world->limit_echo || size > world->limit_back)
+		if (size > world->limit_echo || (size > world->limit_back && !world->fragments_back))
 			return;
+		if (size > world->limit_back)
+			answer->fragment = world->limit_back;
 		break;
 	case PROBE_SYN:
 		answer->kind = ANSWER_DELIVERED;
