@@ -132,8 +132,8 @@ def falls_silent(network, family):
     one_alert(daemon, "b", "black-hole")
     r1.unfilter("noptb")
     reduced(daemon, "b", 1500, R1[family])
-    equal("verdicts", [after for _, after in daemon.verdicts("b")],
-          ["black-hole", "reduced"])
+    daemon.wait("the signals", lambda: [after for _, after in daemon.verdicts("b")] ==
+                ["black-hole", "reduced"])
 
 
 @case("M41", "a peer that is down is not an MTU fault", *FAMILIES)

@@ -119,8 +119,9 @@ def case_black_hole_and_back():
               "MTUWATCH_METHOD": "icmp", "SYSLOG_IDENTIFIER": "mtuwatchd"}
     record_expect(record, common | {"MTUWATCH_VERDICT_BEFORE": "consistent",
                                     "MTUWATCH_PATH_MTU": "1500",
-                                    # An echo alone cannot tell which way is bad.
-                                    "MTUWATCH_DIRECTION": "unknown",
+                                    # The peer's closed ports bear out what echo found.
+                                    "MTUWATCH_DIRECTION": "forward", "MTUWATCH_CONFIRMED": "yes",
+                                    "MTUWATCH_SEVERITY": "critical",
                                     "MTUWATCH_LOCUS": "on-link"})
     expect("1500" in record["MESSAGE"] and "san" in record["MESSAGE"], record["MESSAGE"])
     expect_equal("PRIORITY", record["PRIORITY"],
