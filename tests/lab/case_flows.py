@@ -57,9 +57,9 @@ def all_flows(network, family):
     a, _, r2, _ = multipath(network, family)
     r2.drop_above(1500, "leg1")
     r2.drop_above(2500, "leg2", table="above2")
-    daemon = start(network, a, config({"b": {"Address": FAR[family], "Method": "tcp", "Flows": 8}}))
-    # the smallest flow's number
-    black_hole(daemon, "b", 1500, FlowsFaulty=8)
+    daemon = start(network, a, config({"b": {"Address": FAR[family], "Method": "tcp", "Flows": 16}}))
+    # the smallest flow's number; of so many random ports some take each leg
+    black_hole(daemon, "b", 1500, FlowsFaulty=16)
     daemon.rounds("b", 2, Verdict="black-hole", PathMTU=1500)
     one_alert(daemon, "b", "black-hole")
     never(daemon, "b", "partial")
