@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What sysfs says of one iSCSI connection or one NVMe controller. Pure.
+ */
+#pragma once
+
+#include "storage_text.h"
+
+/* Values of attributes, without their end of line; NULL: not there or not to be read. */
+struct iscsi_text {
+	const char *address;            /* where it is connected to now */
+	const char *port;
+	const char *persistent_address; /* where it was told to log in */
+	const char *persistent_port;
+	const char *driver;             /* of the SCSI host: iscsi_tcp, iscsi_iser ... */
+	const char *link;               /* the SCSI host's netdev */
+};
+
+struct nvme_text {
+	const char *transport;
+	const char *address;
+	const char *state;
+};
+
+bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret);
+bool storage_from_nvme(const struct nvme_text *text, struct storage *ret);
+/* Which storage speaks on a TCP port of the far side. */
+bool storage_from_port(uint16_t port, enum storage_kind *ret);
