@@ -211,6 +211,7 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch->pace.bits_per_sec = config->probe_bandwidth;
 	watch_open_responder(watch);
 	watch_links_expect(watch);
+	watch_storage_configure(watch);
 	r = watch_peers_configure(watch);
 	watch_links_tell(watch);
 	if (r >= 0)
@@ -283,6 +284,8 @@ static int watch_open(struct watch *watch)
 	if (r >= 0)
 		r = watch_settle_init(watch);
 	if (r >= 0)
+		watch_storage_configure(watch);
+	if (r >= 0)
 		r = watch_peers_configure(watch);
 	if (r < 0)
 		return r;
@@ -328,6 +331,7 @@ struct watch *watch_free(struct watch *watch)
 		return NULL;
 	watch->bus = bus_free(watch->bus);
 	watch_requests_free(watch);
+	watch_storage_free(watch);
 	watch_peers_free(watch);
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);

@@ -67,7 +67,8 @@ static int path_init(struct watched_peer *peer, struct path *path, unsigned flow
 	path->flow_count = flow_count;
 	path->settings = &peer->peer.settings;
 	path->owner = peer;
-	path->discovered = peer->peer.origin == ORIGIN_GATEWAY;
+	path->discovered = origin_is_discovered(peer->peer.origin);
+	path->gateway = peer->peer.origin == ORIGIN_GATEWAY;
 	path->queue_place = QUEUE_NOWHERE;
 	for (unsigned i = 0; i < flow_count; i++) {
 		path->flows[i].path = path;

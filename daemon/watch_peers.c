@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which peers there are: the configured ones, the discovered gateways, or the addresses of one
- * request. Knows nothing of rounds and verdicts.
+ * Which peers there are: the configured ones, the discovered ones, or the addresses of one
+ * request. Knows nothing of rounds and verdicts, nor of how peers are discovered.
  */
 #include "watch_state.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <syslog.h>
 
 #include "face/words.h"
 
-/* A list of peers in the making. */
-struct crowd {
-	struct peer **list;
-	unsigned count;
-	unsigned room;
-};
-
-static int crowd_add(struct crowd *crowd, struct watched_peer *peer)
+int crowd_add(struct crowd *crowd, struct watched_peer *peer)
 {
 	if (crowd->count == crowd->room) {
 		unsigned room = crowd->room ? 2 * crowd->room : 16;
@@ -70,126 +60,6 @@ static int crowd_add_requested(struct watch *watch, struct crowd *crowd)
 	return 0;
 }
 
-/* --- out of the routes --- */
-
-static bool address_is_configured(const struct crowd *crowd, const struct address *address)
-{
-	for (unsigned i = 0; i < crowd->count; i++) {
-		const struct peer *peer = crowd->list[i];
-
-		for (unsigned j = 0; j < peer->path_count && peer->origin != ORIGIN_GATEWAY; j++) {
-			struct address other = peer->paths[j].address;
-
-			other.zone = address->zone;
-			if (address_equal(&other, address))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* "gateway-eth0-192.0.2.254": the same address may be behind several links. Of an address that is
- * too long for a name the end stays, where it differs from its neighbours'. */
-static void gateway_name(const struct gateway *gateway, const char *link,
-			 char name[static PEER_NAME_LONGEST + 1])
-{
-	struct address address = gateway->address;
-	char text[ADDRESS_TEXT_SIZE];
-	size_t length, room;
-
-	address.zone = 0;
-	length = strlen(words_address(&address, text));
-	for (char *c = text; *c; c++)
-		if (*c == ':')
-			*c = '-';
-	room = PEER_NAME_LONGEST - strlen("gateway--") - strlen(link);
-	snprintf(name, PEER_NAME_LONGEST + 1, "gateway-%s-%.*s", link, (int)room,
-		 text + (length > room ? length - room : 0));
-	/* link names may hold what peer names may not */
-	for (char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-			*c = '-';
-}
-
-/* Peers of one name would be one object on the bus. */
-static void crowd_make_unique(const struct crowd *crowd, char name[static PEER_NAME_LONGEST + 1])
-{
-	char stem[PEER_NAME_LONGEST + 1], tail[12];
-	unsigned number = 2, i = 0;
-
-	memcpy(stem, name, sizeof(stem));
-	while (i < crowd->count) {
-		if (strcmp(crowd->list[i++]->name, name) != 0)
-			continue;
-		snprintf(tail, sizeof(tail), "-%u", number++);
-		snprintf(name, PEER_NAME_LONGEST + 1, "%.*s%s", (int)(PEER_NAME_LONGEST - strlen(tail)),
-			 stem, tail);
-		i = 0;
-	}
-}
-
-static struct watched_peer *gateway_known(const struct watch *watch, const struct gateway *gateway,
-					  const char *link)
-{
-	for (unsigned i = 0; i < watch->roster.peer_count; i++) {
-		struct peer *peer = watch->roster.peers[i];
-		struct address address = peer->paths[0].address;
-
-		address.zone = gateway->address.zone;
-		if (peer->origin == ORIGIN_GATEWAY && address_equal(&address, &gateway->address) &&
-		    strcmp(peer->paths[0].wanted_link, link) == 0)
-			return watched_peer_of(peer);
-	}
-	return NULL;
-}
-
-static int crowd_keep(struct watch *watch, struct crowd *crowd, struct watched_peer *peer)
-{
-	if (peer->kept)
-		return 0;
-	peer->peer.settings = watch->config->defaults;
-	peer->kept = true;
-	return crowd_add(crowd, peer);
-}
-
-static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const struct gateway *gateway)
-{
-	const struct link *link = links_by_index(watch->links, gateway->link);
-	char name[PEER_NAME_LONGEST + 1];
-	struct make make = { name, ORIGIN_GATEWAY, 1, 1 };
-	struct watched_peer *peer;
-
-	if (!link || link->loopback || address_is_configured(crowd, &gateway->address))
-		return 0;
-	peer = gateway_known(watch, gateway, link->name);
-	if (peer)
-		return crowd_keep(watch, crowd, peer);
-	gateway_name(gateway, link->name, name);
-	crowd_make_unique(crowd, name);
-	peer = watched_peer_new(watch, &make);
-	if (!peer)
-		return -ENOMEM;
-	peer->peer.paths[0].address = gateway->address;
-	memcpy(peer->peer.paths[0].wanted_link, link->name, sizeof(link->name));
-	memcpy(peer->zone_link, link->name, sizeof(link->name));
-	return crowd_add(crowd, peer);
-}
-
-static int crowd_add_gateways(struct watch *watch, struct crowd *crowd)
-{
-	struct gateway *gateways = NULL;
-	unsigned count = 0;
-	int r = 0;
-
-	if (watch->options.requests || !(watch->config->discover & DISCOVER_GATEWAYS))
-		return 0;
-	r = routes_gateways(watch->routes, &gateways, &count);
-	for (unsigned i = 0; r >= 0 && i < count; i++)
-		r = crowd_add_gateway(watch, crowd, &gateways[i]);
-	free(gateways);
-	return r;
-}
-
 /* --- the roster --- */
 
 static int by_name(const void *a, const void *b)
@@ -201,8 +71,11 @@ static int by_name(const void *a, const void *b)
 
 static void peer_retire(struct watch *watch, struct watched_peer *peer)
 {
-	journal_plain(&watch->journal, LOG_INFO, "peer %s is no longer watched; its last verdict: %s",
-		      peer->peer.name, words_verdict(peer_verdict(&peer->peer)));
+	bool faulty = peer_severity(&peer->peer) >= SEVERITY_WARNING;
+
+	journal_plain(&watch->journal, faulty ? LOG_NOTICE : LOG_INFO,
+		      "peer %s is no longer watched; its last verdict: %s", peer->peer.name,
+		      words_verdict(peer_verdict(&peer->peer)));
 	bus_peer_removed(watch->bus, peer->peer.name);
 	watched_peer_free(peer);
 }
@@ -275,6 +148,7 @@ static void peers_replace(struct watch *watch, struct crowd *crowd)
 		for (unsigned j = 0; j < peer->peer.path_count; j++)
 			watch_path_put(watch, &peer->peer.paths[j]);
 	}
+	watch_requests_review(watch);
 	watch->changed = true;
 }
 
@@ -300,7 +174,7 @@ static int crowd_add_known(struct watch *watch, struct crowd *crowd)
 	for (unsigned i = 0; r >= 0 && i < watch->roster.peer_count; i++) {
 		struct watched_peer *peer = watched_peer_of(watch->roster.peers[i]);
 
-		if (peer->peer.origin == ORIGIN_GATEWAY)
+		if (origin_is_discovered(peer->peer.origin))
 			continue;
 		peer->kept = true;
 		r = crowd_add(crowd, peer);
@@ -319,8 +193,8 @@ static int crowd_gather(struct watch *watch, struct crowd *crowd, bool anew)
 		r = crowd_add_requested(watch, crowd);
 	else
 		r = crowd_add_configured(watch, crowd);
-	if (r >= 0)
-		r = crowd_add_gateways(watch, crowd);
+	if (r >= 0 && !watch->options.requests)
+		r = crowd_add_discovered(watch, crowd);
 	for (unsigned i = 0; i < crowd->count; i++)
 		paths += crowd->list[i]->path_count;
 	for (unsigned i = 0; i < watch->roster.peer_count; i++)
@@ -379,7 +253,7 @@ static bool crowd_is_roster(const struct watch *watch, const struct crowd *crowd
 	return crowd->count == watch->roster.peer_count;
 }
 
-/* Only gateways come and go by themselves. */
+/* Who was asked for stays, who was discovered comes and goes. */
 int watch_peers_discover(struct watch *watch)
 {
 	struct crowd crowd = { 0 };
@@ -394,6 +268,8 @@ int watch_peers_discover(struct watch *watch)
 		crowd_drop(watch, &crowd);
 	else
 		peers_replace(watch, &crowd);
+	/* who waits for everybody may have waited for a name that is nobody's */
+	watch_requests_serve(watch);
 	return 0;
 }
 

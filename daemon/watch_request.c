@@ -24,6 +24,9 @@ static bool request_is_done(const struct watch *watch, struct request *request)
 {
 	if (request->peer)
 		return peer_is_done(request->peer, request->since_usec);
+	/* who wants to see everything once waits for what is still looked up */
+	if (!request->check && watch_storage_is_pending(watch))
+		return false;
 	while (request->place < watch->roster.peer_count &&
 	       peer_is_done(watch->roster.peers[request->place], request->since_usec))
 		request->place++;
@@ -72,6 +75,13 @@ void watch_requests_serve(struct watch *watch)
 		request_answer(watch, request);
 		request_free(watch, request);
 	}
+}
+
+/* The roster is another one. */
+void watch_requests_review(struct watch *watch)
+{
+	for (struct request *request = watch->requests; request; request = request->next)
+		request->place = 0;
 }
 
 /* Whoever asks over the bus is not kept waiting for ever, whatever happens meanwhile. */

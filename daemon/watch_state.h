@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
- * are), watch_request.c (who waits for what), watch_settle.c (what links and routes have become). Nobody else includes this.
+ * are), watch_discover.c (which of them nobody asked for), watch_storage.c (which storage is in
+ * use), watch_request.c (who waits for what), watch_settle.c (what links and routes have become).
+ * Nobody else includes this.
  */
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "world/prober.h"
 #include "world/responder.h"
 #include "world/routes.h"
+#include "world/storage.h"
 
 /* A peer with what only watch needs to know of it. */
 struct watched_peer {
@@ -84,7 +87,8 @@ struct watch {
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
 	uint64_t settled_usec, settle_gap_usec;
-	uint64_t discover_usec;        /* gateways are not looked for again before */
+	uint64_t discover_usec;        /* routes are not gone through for gateways before */
+	struct discovery *discovery;   /* of storage; NULL: none is looked for */
 	bool links_dirty, gateways_dirty;
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */
@@ -125,6 +129,7 @@ void watch_requests_overflow(struct watch *watch);
 void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 			   const struct peer *peer);
 void watch_requests_free(struct watch *watch);
+void watch_requests_review(struct watch *watch);
 
 /* watch_path.c */
 /* The path's wake_usec has come, or an answer. */
@@ -180,7 +185,61 @@ static inline struct watched_peer *watched_peer_of(struct peer *peer)
 	return (void *)peer;
 }
 
+/* watch_discover.c */
+
+/* A list of peers in the making. */
+struct crowd {
+	struct peer **list;
+	unsigned count;
+	unsigned room;
+};
+
+/* Adds everybody discovered who is not in the crowd yet. */
+int crowd_add_discovered(struct watch *watch, struct crowd *crowd);
+
+/* watch_storage.c */
+
+/* One way to storage in use, and since when it was not seen. */
+struct found {
+	struct found *next;
+	struct watch *watch;
+	struct storage storage;   /* with its address, once it is known */
+	struct name_query *query;
+	uint64_t seen_usec;       /* last */
+	uint64_t lookup_usec;     /* when its name is to be looked up again */
+	bool present;             /* it was there when storage was last looked for */
+	bool said;                /* that it is not watched */
+};
+
+struct discovery {
+	struct storage_room *room;
+	struct found *found;
+	unsigned count;
+	sd_event_source *timer;   /* when the first of those that are gone is given up */
+	bool said_full;
+};
+
+/* Begins or ends looking for storage, as configured; what there is now is known when it returns. */
+void watch_storage_configure(struct watch *watch);
+void watch_storage_free(struct watch *watch);
+/* Host names of storage are being looked up for the first time. */
+bool watch_storage_is_pending(const struct watch *watch);
+void watch_storage_say_full(struct watch *watch, unsigned most);
+
+/* A live TCP connection of this host, as INET_DIAG tells it. */
+struct storage_connection {
+	struct address remote;
+	uint16_t remote_port;
+	uint16_t local_port;
+	uint32_t uid;
+	uint32_t inode;
+};
+
+/* One of a scan of all connections; what is no storage's, or not surely so, is passed over. */
+void watch_storage_connection(struct watch *watch, const struct storage_connection *connection);
+
 /* watch_peers.c */
+int crowd_add(struct crowd *crowd, struct watched_peer *peer);
 int watch_peers_configure(struct watch *watch);
 int watch_peers_discover(struct watch *watch);
 void watch_peers_free(struct watch *watch);

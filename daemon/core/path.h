@@ -59,7 +59,8 @@ struct path {
 	uint16_t port;                    /* Port=, 0 the method's own */
 	uint8_t family;                   /* of a host name's addresses: which this path takes */
 	int bound_link;                   /* packets are sent by this link; 0 the route decides */
-	bool discovered;
+	bool discovered;                  /* nobody asked for it to be watched */
+	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
 	uint64_t phase_usec;              /* its place within the interval */
 
 	/* what the kernel says */

@@ -77,6 +77,7 @@ bool path_on_surroundings(struct path *path, const struct surroundings *around)
 	struct path_facts facts = {
 		.trouble = facts_trouble(path, around),
 		.discovered = path->discovered,
+		.gateway = path->gateway,
 		.ever_answered = path->facts.ever_answered,
 		.whole_back = path->facts.whole_back,
 		.on_link = around->route->gateway.family == ADDRESS_NONE,

@@ -12,7 +12,26 @@ enum origin {
 	ORIGIN_CONFIG,
 	ORIGIN_GATEWAY,
 	ORIGIN_REQUEST, /* an address given to --once or Probe */
+	ORIGIN_NFS,
+	ORIGIN_SMB,
+	ORIGIN_ISCSI,
+	ORIGIN_NVME,
+	ORIGIN_CEPH,
+	ORIGIN_GLUSTERFS,
+	ORIGIN_DRBD,
+	ORIGIN_COROSYNC,
 };
+
+static inline bool origin_is_storage(enum origin origin)
+{
+	return origin >= ORIGIN_NFS;
+}
+
+/* Nobody asked for it. */
+static inline bool origin_is_discovered(enum origin origin)
+{
+	return origin == ORIGIN_GATEWAY || origin_is_storage(origin);
+}
 
 struct peer {
 	char name[PEER_NAME_LONGEST + 1];

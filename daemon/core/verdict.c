@@ -71,7 +71,7 @@ enum severity verdict_severity(enum verdict verdict, const struct path_facts *fa
 	case VERDICT_BLACK_HOLE:
 	case VERDICT_PARTIAL:
 		/* routers drop large pings for reasons of their own */
-		return confirmed && !facts->discovered ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+		return confirmed && !facts->gateway ? SEVERITY_CRITICAL : SEVERITY_WARNING;
 	}
 	return SEVERITY_NONE;
 }

@@ -108,7 +108,8 @@ struct path_facts {
 	struct address told_by; /* a router that told another path this way of this size; or NONE */
 	bool borne_out;         /* another peer by this link fails at the same size */
 	bool refuted;           /* packets of full size pass through this peer to another one */
-	bool discovered;
+	bool discovered;        /* nobody asked for it to be watched */
+	bool gateway;           /* a discovered router: no more than a warning */
 	bool ever_answered;
 	uint32_t whole_back;    /* size whose echo once came back whole; 0 none */
 };

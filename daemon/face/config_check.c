@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_DISCOVER (DISCOVER_GATEWAYS | DISCOVER_STORAGE)
-
 static void check_daemon(struct reading *reading)
 {
 	const struct draft *daemon = reading->daemon;
@@ -22,9 +20,6 @@ static void check_daemon(struct reading *reading)
 			reading,
 			draft_place(daemon, draft_has(daemon, "Interval") ? "Interval" : "Timeout"),
 			"Interval= is below Timeout=: expected at least as much");
-	if (config->discover & DISCOVER_STORAGE && config->discover != DEFAULT_DISCOVER)
-		complain(reading, draft_place(daemon, "Discover"), "Discover=storage: %s",
-			 NOT_AVAILABLE);
 }
 
 /* The [Daemon] values were looked at already: only what this peer says itself counts. */

@@ -251,16 +251,15 @@ static void print_interfaces(const char *name, const void *value, FILE *out)
 static const struct {
 	const char *word;
 	unsigned bits;
-	bool later; /* not to be named by itself yet */
 } discoveries[] = {
 	/* clang-format off */
-	{"gateways", DISCOVER_GATEWAYS, false},
-	{"storage", DISCOVER_STORAGE, false},
-	{"nfs", DISCOVER_NFS, true},
-	{"smb", DISCOVER_SMB, true},
-	{"iscsi", DISCOVER_ISCSI, true},
-	{"nvme", DISCOVER_NVME, true},
-	{"ceph", DISCOVER_CEPH, true},
+	{"gateways", DISCOVER_GATEWAYS},
+	{"storage", DISCOVER_STORAGE},
+	{"nfs", DISCOVER_NFS},
+	{"smb", DISCOVER_SMB},
+	{"iscsi", DISCOVER_ISCSI},
+	{"nvme", DISCOVER_NVME},
+	{"ceph", DISCOVER_CEPH},
 	/* clang-format on */
 };
 #define DISCOVERY_COUNT (sizeof(discoveries) / sizeof(discoveries[0]))
@@ -270,8 +269,6 @@ static int discovery_bits(struct assignment *assignment, const char *word, unsig
 	for (unsigned i = 0; i < DISCOVERY_COUNT; i++) {
 		if (strcmp(word, discoveries[i].word))
 			continue;
-		if (discoveries[i].later)
-			return wrong(assignment, NOT_AVAILABLE);
 		*ret = discoveries[i].bits;
 		return 0;
 	}

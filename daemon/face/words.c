@@ -136,6 +136,22 @@ const char *words_origin(enum origin origin)
 		return "gateway";
 	case ORIGIN_REQUEST:
 		return "request";
+	case ORIGIN_NFS:
+		return "nfs";
+	case ORIGIN_SMB:
+		return "smb";
+	case ORIGIN_ISCSI:
+		return "iscsi";
+	case ORIGIN_NVME:
+		return "nvme";
+	case ORIGIN_CEPH:
+		return "ceph";
+	case ORIGIN_GLUSTERFS:
+		return "glusterfs";
+	case ORIGIN_DRBD:
+		return "drbd";
+	case ORIGIN_COROSYNC:
+		return "corosync";
 	}
 	return "config";
 }

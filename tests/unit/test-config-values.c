@@ -182,8 +182,7 @@ START_TEST(later)
 	static const char *const daemon[] = {
 		"MetricsFile=/run/x",	  "Clamp=route",  "Clamp=link",
 		"ClampDiscovered=on",	  "ClampAfter=4", "ClampFloor=1500",
-		"ClampRetry=11min",	  "Discover=nfs", "Discover=storage",
-		"Discover=gateways ceph",
+		"ClampRetry=11min",
 	};
 	static const char *const peer[] = {"Clamp=route", "ClampAfter=1", "ClampFloor=68"};
 	char complaint[100];
@@ -201,9 +200,52 @@ START_TEST(later)
 	bad("[Link a]\nClamp=link\n", "t.conf:2: Clamp=link: not available in this version\n");
 	/* the defaults may be written down */
 	config_free(good("[Daemon]\nMetricsFile=\nClamp=off\nClampDiscovered=false\n"
-			 "ClampAfter=3\nClampFloor=1280\nClampRetry=600\nDiscover=storage\n"
-			 "Discover=gateways\n[Peer a]\nAddress=a\n"
+			 "ClampAfter=3\nClampFloor=1280\nClampRetry=600\n[Peer a]\nAddress=a\n"
 			 "Clamp=off\n[Link x]\nClamp=off\n"));
+}
+END_TEST
+
+/* Words add up over lines, an empty assignment gives the default back, and what is printed says the
+ * same. */
+static const struct {
+	const char *lines, *printed;
+	unsigned bits;
+} discoveries[] = {
+	/* clang-format off */
+	{"", "gateways storage", DISCOVER_GATEWAYS | DISCOVER_STORAGE},
+	{"Discover=storage\n", "storage", DISCOVER_STORAGE},
+	{"Discover=gateways\n", "gateways", DISCOVER_GATEWAYS},
+	{"Discover=none\n", "none", 0},
+	{"Discover=nfs\n", "nfs", DISCOVER_NFS},
+	{"Discover=ceph nfs\n", "nfs ceph", DISCOVER_NFS | DISCOVER_CEPH},
+	{"Discover=smb\nDiscover=iscsi gateways\n", "gateways smb iscsi",
+	 DISCOVER_GATEWAYS | DISCOVER_SMB | DISCOVER_ISCSI},
+	{"Discover=nfs smb iscsi nvme ceph\n", "nfs smb iscsi nvme ceph",
+	 DISCOVER_STORAGE & ~(unsigned)DISCOVER_OTHERS},
+	{"Discover=nvme storage\n", "storage", DISCOVER_STORAGE},
+	{"Discover=nfs\nDiscover=\n", "gateways storage", DISCOVER_GATEWAYS | DISCOVER_STORAGE},
+	{"Discover=nfs\nDiscover=\nDiscover=smb\n", "smb", DISCOVER_SMB},
+	{"Discover=nfs\nDiscover=none\nDiscover=smb\n", "smb", DISCOVER_SMB},
+	/* clang-format on */
+};
+
+START_TEST(discover)
+{
+	char text[200], line[100], *printed = NULL;
+	struct config *config;
+	size_t size;
+	FILE *out;
+
+	snprintf(text, sizeof(text), "[Daemon]\n%s", discoveries[_i].lines);
+	config = good(text);
+	ck_assert_uint_eq(config->discover, discoveries[_i].bits);
+	out = open_memstream(&printed, &size);
+	config_print(config, out);
+	fclose(out);
+	snprintf(line, sizeof(line), "\nDiscover=%s\n", discoveries[_i].printed);
+	ck_assert_ptr_nonnull(strstr(printed, line));
+	free(printed);
+	config_free(config);
 }
 END_TEST
 
@@ -355,6 +397,7 @@ int main(void)
 	tcase_add_test(tests, addresses_without_a_file);
 	tcase_add_test(tests, good_addresses);
 	tcase_add_test(tests, later);
+	tcase_add_loop_test(tests, discover, 0, sizeof(discoveries) / sizeof(discoveries[0]));
 	tcase_add_test(tests, methods);
 	tcase_add_test(tests, responder);
 	tcase_add_test(tests, several_paths);

@@ -150,6 +150,7 @@ START_TEST(promises)
 			.kernel_mtu = i & 64 ? 1500 : 9000,
 			.expect_configured = i & 128,
 			.discovered = i & 256,
+			.gateway = i & 256 && i & 4,
 			.ever_answered = i & 512,
 		};
 		struct evidence evidence = {
@@ -178,7 +179,7 @@ END_TEST
 
 struct severity_row {
 	enum verdict verdict;
-	enum severity plain, configured, confirmed, discovered_confirmed;
+	enum severity plain, configured, confirmed, gateway_confirmed;
 	bool fault;
 };
 
@@ -201,13 +202,14 @@ START_TEST(severity_of_each)
 	const struct severity_row *row = &severities[_i];
 	struct path_facts plain = {0};
 	struct path_facts configured = {.expect_configured = true};
-	struct path_facts discovered = {.discovered = true};
+	struct path_facts gateway = {.discovered = true, .gateway = true};
+	struct path_facts storage = {.discovered = true};
 
 	ck_assert_int_eq(verdict_severity(row->verdict, &plain, false), row->plain);
 	ck_assert_int_eq(verdict_severity(row->verdict, &configured, false), row->configured);
 	ck_assert_int_eq(verdict_severity(row->verdict, &plain, true), row->confirmed);
-	ck_assert_int_eq(verdict_severity(row->verdict, &discovered, true),
-			 row->discovered_confirmed);
+	ck_assert_int_eq(verdict_severity(row->verdict, &gateway, true), row->gateway_confirmed);
+	ck_assert_int_eq(verdict_severity(row->verdict, &storage, true), row->confirmed);
 	ck_assert(verdict_is_fault(row->verdict) == row->fault);
 }
 END_TEST

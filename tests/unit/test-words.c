@@ -47,6 +47,14 @@ START_TEST(words_of_the_contract)
 	ck_assert_str_eq(words_origin(ORIGIN_CONFIG), "config");
 	ck_assert_str_eq(words_origin(ORIGIN_GATEWAY), "gateway");
 	ck_assert_str_eq(words_origin(ORIGIN_REQUEST), "request");
+	ck_assert_str_eq(words_origin(ORIGIN_NFS), "nfs");
+	ck_assert_str_eq(words_origin(ORIGIN_SMB), "smb");
+	ck_assert_str_eq(words_origin(ORIGIN_ISCSI), "iscsi");
+	ck_assert_str_eq(words_origin(ORIGIN_NVME), "nvme");
+	ck_assert_str_eq(words_origin(ORIGIN_CEPH), "ceph");
+	ck_assert_str_eq(words_origin(ORIGIN_GLUSTERFS), "glusterfs");
+	ck_assert_str_eq(words_origin(ORIGIN_DRBD), "drbd");
+	ck_assert_str_eq(words_origin(ORIGIN_COROSYNC), "corosync");
 }
 END_TEST
 
