@@ -6,6 +6,7 @@ Nothing here waits a fixed time: wait_for() polls for a property until a deadlin
 
 import json
 import os
+import stat
 import subprocess
 import threading
 import time
@@ -27,8 +28,29 @@ Discover=none
 Address=192.0.2.10
 """
 
+STORAGE_CONFIG = """\
+[Daemon]
+Interval=1s
+Timeout=300ms
+Discover=storage
+"""
+
+# What the kernel makes of it is a GlusterFS mount by root; nobody is behind it.
+STORAGE_MOUNT = """\
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fuse = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+if libc.mount(sys.argv[1].encode(), sys.argv[2].encode(), b"fuse.glusterfs", 0, options) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+"""
+
 
 class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
     pass
 
 
@@ -105,6 +127,23 @@ def switch_port_set(mtu):
     the room for a VLAN tag."""
     run("ip", "-n", "switch", "link", "set", "port-b", "mtu",
         str(mtu if mtu == LINK_MTU else mtu - 4))
+
+
+# ---- storage
+
+def need_fuse():
+    """Skips the case where there is none; the container's /dev alone may lack it."""
+    if not os.path.exists("/dev/fuse"):
+        os.mknod("/dev/fuse", 0o600 | stat.S_IFCHR, os.makedev(10, 229))
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        raise Skip(f"needs FUSE: {error.strerror}") from None
+
+
+def storage_mount(source, place):
+    os.makedirs(place, exist_ok=True)
+    run("python3", "-c", STORAGE_MOUNT, source, place)
 
 
 # ---- the service
