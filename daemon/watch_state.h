@@ -226,18 +226,6 @@ void watch_storage_free(struct watch *watch);
 bool watch_storage_is_pending(const struct watch *watch);
 void watch_storage_say_full(struct watch *watch, unsigned most);
 
-/* A live TCP connection of this host, as INET_DIAG tells it. */
-struct storage_connection {
-	struct address remote;
-	uint16_t remote_port;
-	uint16_t local_port;
-	uint32_t uid;
-	uint32_t inode;
-};
-
-/* One of a scan of all connections; what is no storage's, or not surely so, is passed over. */
-void watch_storage_connection(struct watch *watch, const struct storage_connection *connection);
-
 /* watch_peers.c */
 int crowd_add(struct crowd *crowd, struct watched_peer *peer);
 int watch_peers_configure(struct watch *watch);

@@ -9,18 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <unistd.h>
 
 #include "face/words.h"
-#include "world/storage_device.h"
 
 #define GONE_USEC (15 * USEC_PER_SEC)        /* a remount takes less */
 #define PASSED_USEC (600 * USEC_PER_SEC)     /* connections are closed when idle, and when stalled */
 #define LOOKUP_USEC (600 * USEC_PER_SEC)     /* a name may move */
 #define LOOKUP_FAILED_USEC (60 * USEC_PER_SEC)
-
-#define PORT_CEPH_MSGR2 3300
-#define PORT_CEPH 6789
 
 static void discovery_changed(struct watch *watch)
 {
@@ -96,6 +91,18 @@ static struct found *discovery_find(const struct discovery *discovery, const str
 	return found;
 }
 
+/* Seen otherwise already, by whatever port and link; or by a connection before. */
+static struct found *discovery_find_address(const struct discovery *discovery,
+					    const struct storage *storage)
+{
+	struct found *found = discovery->found;
+
+	while (found && (found->storage.kind != storage->kind ||
+			 !address_equal(&found->storage.address, &storage->address)))
+		found = found->next;
+	return found;
+}
+
 /* NULL: no room. */
 static struct found *discovery_add(struct watch *watch, const struct storage *storage)
 {
@@ -127,11 +134,23 @@ void watch_storage_say_full(struct watch *watch, unsigned most)
 		      most);
 }
 
-static uint64_t found_until(const struct found *found)
+/* A connection is no storage of its own where a mount or a session is known for it. */
+static bool found_is_known_better(const struct discovery *discovery, const struct found *found)
+{
+	for (const struct found *other = discovery->found; other; other = other->next)
+		if (!other->storage.passing && other->storage.kind == found->storage.kind &&
+		    address_equal(&other->storage.address, &found->storage.address))
+			return true;
+	return false;
+}
+
+static uint64_t found_until(const struct discovery *discovery, const struct found *found)
 {
 	if (found->present)
 		return USEC_NEVER;
-	return found->seen_usec + (found->storage.passing ? PASSED_USEC : GONE_USEC);
+	if (!found->storage.passing)
+		return found->seen_usec + GONE_USEC;
+	return found_is_known_better(discovery, found) ? 0 : found->seen_usec + PASSED_USEC;
 }
 
 /* Gives up what is gone for long enough. True: there was some. */
@@ -144,7 +163,7 @@ static bool discovery_expire(struct watch *watch, uint64_t now_usec)
 
 	while (*next) {
 		struct found *found = *next;
-		uint64_t until = found_until(found);
+		uint64_t until = found_until(discovery, found);
 
 		if (until <= now_usec) {
 			*next = found->next;
@@ -174,6 +193,28 @@ static int on_expire(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
+/* True: it is new. */
+static bool discovery_see(struct watch *watch, const struct storage *storage, uint64_t now_usec)
+{
+	struct found *found = storage->passing ? discovery_find_address(watch->discovery, storage) :
+						 discovery_find(watch->discovery, storage);
+	bool added = !found;
+
+	if (added)
+		found = discovery_add(watch, storage);
+	if (!found)
+		return false;
+	if (!storage->passing) {
+		found->present = true;
+		found->storage.passing = false;
+	}
+	/* a connection keeps no mount that is gone */
+	if (added || found->storage.passing || !storage->passing)
+		found->seen_usec = now_usec;
+	found_resolve(found, now_usec);
+	return added;
+}
+
 static void on_storage(const struct storage_list *list, void *userdata)
 {
 	struct watch *watch = userdata;
@@ -184,104 +225,12 @@ static void on_storage(const struct storage_list *list, void *userdata)
 	watch_moment(&moment);
 	for (struct found *found = discovery->found; found; found = found->next)
 		found->present = false;
-	for (unsigned i = 0; i < list->count; i++) {
-		struct found *found = discovery_find(discovery, &list->list[i]);
-
-		if (!found) {
-			found = discovery_add(watch, &list->list[i]);
-			changed = true;
-		}
-		if (!found)
-			continue;
-		found->present = true;
-		found->storage.passing = false;
-		found->seen_usec = moment.now_usec;
-		found_resolve(found, moment.now_usec);
-	}
+	for (unsigned i = 0; i < list->count; i++)
+		changed |= discovery_see(watch, &list->list[i], moment.now_usec);
 	if (list->full)
 		watch_storage_say_full(watch, STORAGE_MOST);
 	if (discovery_expire(watch, moment.now_usec) || changed)
 		discovery_changed(watch);
-}
-
-/* --- connections --- */
-
-static bool discovery_has(const struct discovery *discovery, enum storage_kind kind)
-{
-	for (const struct found *found = discovery->found; found; found = found->next)
-		if (found->storage.kind == kind)
-			return true;
-	return false;
-}
-
-/* Ports that many others use as well are storage's only where there is more that says so. */
-static bool connection_is_storage(const struct discovery *discovery,
-				  const struct storage_connection *connection,
-				  enum storage_kind *ret)
-{
-	enum storage_kind kind, ours;
-
-	if (!storage_from_port(connection->remote_port, &kind))
-		return false;
-	if (storage_from_port(connection->local_port, &ours))
-		return false; /* we are the server */
-	if (kind == STORAGE_CEPH && connection->remote_port != PORT_CEPH &&
-	    connection->remote_port != PORT_CEPH_MSGR2 && !discovery_has(discovery, STORAGE_CEPH))
-		return false;
-	if (kind == STORAGE_DRBD && access("/sys/module/drbd", F_OK) < 0)
-		return false;
-	*ret = kind;
-	return true;
-}
-
-/*
- * Anybody may connect to any address at such a port, and must not have this host probe it. The
- * kernel's own sockets and root's belong to user 0; so does every socket, on older kernels, that its
- * process has closed, but that has no inode any more.
- */
-static bool connection_is_roots(const struct storage_connection *connection)
-{
-	return connection->uid == 0 && connection->inode != 0;
-}
-
-/* Seen otherwise already, by whatever port and link; or by a connection before. */
-static struct found *connection_known(const struct discovery *discovery,
-				      const struct storage *storage)
-{
-	struct found *found = discovery->found;
-
-	while (found && (found->storage.kind != storage->kind ||
-			 !address_equal(&found->storage.address, &storage->address)))
-		found = found->next;
-	return found;
-}
-
-void watch_storage_connection(struct watch *watch, const struct storage_connection *connection)
-{
-	struct storage storage = {
-		.address = connection->remote,
-		.port = connection->remote_port,
-		.passing = true,
-	};
-	struct found *found;
-	struct moment moment;
-
-	if (!watch->discovery || !connection_is_roots(connection) ||
-	    !connection_is_storage(watch->discovery, connection, &storage.kind) ||
-	    !storage_address_is_elsewhere(&storage.address))
-		return;
-	watch_moment(&moment);
-	found = connection_known(watch->discovery, &storage);
-	if (!found) {
-		found = discovery_add(watch, &storage);
-		if (!found)
-			return;
-		found->seen_usec = moment.now_usec;
-		discovery_expire(watch, moment.now_usec);
-		discovery_changed(watch);
-	}
-	if (found->storage.passing)
-		found->seen_usec = moment.now_usec;
 }
 
 /* --- life --- */

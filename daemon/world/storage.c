@@ -50,6 +50,8 @@ static int read_all(struct storage_list *list)
 		r = devices_collect(list);
 	if (r >= 0)
 		r = corosync_collect("/etc/corosync/corosync.conf", list);
+	if (r >= 0)
+		r = sockets_collect(list);
 	return r;
 }
 

@@ -78,22 +78,29 @@ bool storage_from_nvme(const struct nvme_text *text, struct storage *ret)
 	return true;
 }
 
+static const struct storage_ports port_ranges[] = {
+	{ 445, 445, STORAGE_SMB },     { 2049, 2049, STORAGE_NFS },
+	{ 3260, 3260, STORAGE_ISCSI }, { STORAGE_PORT_MONITOR, STORAGE_PORT_MONITOR, STORAGE_CEPH },
+	{ 4420, 4420, STORAGE_NVME },  { STORAGE_PORT_MONITOR_OLD, STORAGE_PORT_MONITOR_OLD, STORAGE_CEPH },
+	{ 6800, 7568, STORAGE_CEPH },  { 7788, 7799, STORAGE_DRBD },
+	{ 8009, 8009, STORAGE_NVME },  { 24007, 24007, STORAGE_GLUSTERFS },
+};
+
+unsigned storage_port_ranges(void)
+{
+	return sizeof(port_ranges) / sizeof(port_ranges[0]);
+}
+
+struct storage_ports storage_port_range(unsigned number)
+{
+	return port_ranges[number];
+}
+
 bool storage_from_port(uint16_t port, enum storage_kind *ret)
 {
-	static const struct {
-		uint16_t first, last;
-		enum storage_kind kind;
-	} ports[] = {
-		{ 445, 445, STORAGE_SMB },    { 2049, 2049, STORAGE_NFS },
-		{ 3260, 3260, STORAGE_ISCSI }, { 3300, 3300, STORAGE_CEPH },
-		{ 4420, 4420, STORAGE_NVME },  { 6789, 6789, STORAGE_CEPH },
-		{ 6800, 7568, STORAGE_CEPH },  { 7788, 7799, STORAGE_DRBD },
-		{ 8009, 8009, STORAGE_NVME },  { 24007, 24007, STORAGE_GLUSTERFS },
-	};
-
-	for (unsigned i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
-		if (port >= ports[i].first && port <= ports[i].last) {
-			*ret = ports[i].kind;
+	for (unsigned i = 0; i < storage_port_ranges(); i++)
+		if (port >= port_ranges[i].first && port <= port_ranges[i].last) {
+			*ret = port_ranges[i].kind;
 			return true;
 		}
 	return false;

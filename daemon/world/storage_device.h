@@ -24,5 +24,15 @@ struct nvme_text {
 
 bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret);
 bool storage_from_nvme(const struct nvme_text *text, struct storage *ret);
+#define STORAGE_PORT_MONITOR 3300     /* of Ceph */
+#define STORAGE_PORT_MONITOR_OLD 6789
+
+struct storage_ports {
+	uint16_t first, last;
+	enum storage_kind kind;
+};
+
+unsigned storage_port_ranges(void);
+struct storage_ports storage_port_range(unsigned number);
 /* Which storage speaks on a TCP port of the far side. */
 bool storage_from_port(uint16_t port, enum storage_kind *ret);

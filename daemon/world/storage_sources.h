@@ -17,6 +17,8 @@ int mounts_collect(const char *path, struct storage_list *list);
 int devices_collect(struct storage_list *list);
 /* storage_sunrpc.c: further paths to the NFS servers that are in the list already. */
 int sunrpc_collect(const char *folder, struct storage_list *list);
+/* storage_sockets.c: live TCP connections of root and the kernel; the last, after all others */
+int sockets_collect(struct storage_list *list);
 /* storage_corosync.c */
 int corosync_collect(const char *path, struct storage_list *list);
 /* Pure: one line of corosync.conf. */

@@ -147,12 +147,11 @@ bool storage_text_link(struct span text, char ret[static LINK_NAME_SIZE])
 	return true;
 }
 
-/* RFC 4291 section 2.5.5.2: an IPv4 address in IPv6's clothes is sent as IPv4. */
-static void address_unmap(struct address *address)
+void storage_address_unmap(struct address *address)
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
 
-	if (memcmp(address->bytes, prefix, sizeof(prefix)) != 0)
+	if (address->family != ADDRESS_IPV6 || memcmp(address->bytes, prefix, sizeof(prefix)) != 0)
 		return;
 	memmove(address->bytes, address->bytes + 12, 4);
 	memset(address->bytes + 4, 0, 12);
@@ -199,7 +198,7 @@ static bool address_parse(struct span text, struct storage *ret)
 		storage.address.family = ADDRESS_IPV6;
 		if (inet_pton(AF_INET6, buffer, storage.address.bytes) != 1)
 			return false;
-		address_unmap(&storage.address);
+		storage_address_unmap(&storage.address);
 	}
 	if (!storage_address_is_elsewhere(&storage.address))
 		return false;

@@ -40,5 +40,7 @@ bool storage_text_address(struct span text, struct storage *ret);
 bool storage_text_server(struct span text, struct storage *ret);
 /* What another host may have: not unspecified, loopback, multicast or broadcast. */
 bool storage_address_is_elsewhere(const struct address *address);
+/* RFC 4291 section 2.5.5.2: an IPv4 address in IPv6's clothes is sent as IPv4. */
+void storage_address_unmap(struct address *address);
 bool storage_text_port(struct span text, uint16_t *ret);
 bool storage_text_link(struct span text, char ret[static LINK_NAME_SIZE]);

@@ -10,6 +10,7 @@
 
 #include "../../daemon/world/storage_device.h"
 #include "../../daemon/world/storage_mount.h"
+#include "../../daemon/world/storage_socket.h"
 #include "../../daemon/world/storage_sources.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -111,6 +112,23 @@ static void fuzz_spans(const uint8_t *data, size_t size)
 		storage_expect(&storage);
 }
 
+static void fuzz_socket(const uint8_t *data, size_t size)
+{
+	union {
+		struct nlmsghdr header;
+		uint8_t bytes[512];
+	} message = { 0 };
+	struct storage_socket socket;
+
+	if (size > sizeof(message))
+		size = sizeof(message);
+	memcpy(message.bytes, data, size);
+	if (size < sizeof(message.header) || message.header.nlmsg_len > size)
+		message.header.nlmsg_len = (uint32_t)size;
+	if (storage_from_socket(&message.header, &socket))
+		storage_expect(&socket.storage);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lines lines;
@@ -118,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	fuzz_spans(data + 1, size - 1);
+	fuzz_socket(data, size);
 	lines.text = lines.next = strndup((const char *)data + 1, size - 1);
 	if (!lines.text)
 		return 0;

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from cases import black_hole, case, consistent, equal, never, one_alert, silent, start
-from daemon import Daemon, config
+from daemon import Daemon, config, end
 from lab import Skip
 from topology import A, B, FAMILIES, R1, direct, limit, routed, switched
 
@@ -195,6 +195,68 @@ def storage_name(network):
     consistent(daemon, "b", 1500)
     daemon.rounds("b", 3, Verdict="consistent")
     equal("peers", daemon.origins(), {"b": "config"})
+    silent(daemon)
+
+
+CONNECT = """
+import encodings.idna, os, socket, sys
+address, port, user = sys.argv[1:]
+os.setuid(int(user))
+with socket.create_connection((address, int(port))):
+    print("connected", flush=True)
+    sys.stdin.read()
+"""
+
+LISTEN = """
+import socket, sys
+listeners = [socket.create_server(("::", int(port)), family=socket.AF_INET6, dualstack_ipv6=True)
+             for port in sys.argv[1:]]
+print("listening", flush=True)
+sys.stdin.read()
+"""
+
+
+def begin(network, space, code, *words):
+    """A program in this namespace that has said one line; it ends with the case, or with its input."""
+    process = subprocess.Popen(space.command("python3", "-c", code, *map(str, words)), text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    network.stack.callback(end, process)
+    assert process.stdout.readline(), "it did not start"
+    return process
+
+
+@case("storage connections", "live connections of root to storage's ports, and of nobody else")
+def storage_connections(network):
+    a, b = direct(network)
+    hosts = [f"192.0.2.{n}" for n in range(10, 18)]
+    b.address("eth0", *(f"{one}/24" for one in hosts))
+    begin(network, b, LISTEN, 2049, 3260, 6800, 7788, 3300, 8080)
+    begin(network, a, LISTEN, 2049)
+    for address, port, user in ((hosts[0], 2049, 0), (f"::ffff:{hosts[1]}", 3260, 0),
+                                (B["ipv6"], 3260, 0), (hosts[2], 2049, 1000), (hosts[3], 8080, 0),
+                                (hosts[4], 6800, 0), (hosts[5], 7788, 0)):
+        begin(network, a, CONNECT, address, port, user)
+    # a client of this host, and this host's own
+    begin(network, b, CONNECT, A["ipv4"], 2049, 0)
+    begin(network, a, CONNECT, A["ipv4"], 2049, 0)
+    begin(network, a, CONNECT, "127.0.0.1", 2049, 0)
+    wanted = {f"nfs-{hosts[0]}": "nfs", f"iscsi-{hosts[1]}": "iscsi",
+              f"iscsi-{B['ipv6'].replace(':', '-')}": "iscsi"}
+    daemon = start(network, a, config(Discover="storage"))
+    daemon.wait("the daemon on the bus", daemon.manager)
+    equal("peers", {n: p["Origin"] for n, p in daemon.peers().items()}, wanted)
+    for name in wanted:
+        consistent(daemon, name, 1500)
+    # with a monitor there Ceph's other ports are Ceph's
+    monitor = begin(network, a, CONNECT, hosts[6], 3300, 0)
+    wanted |= {f"ceph-{hosts[4]}": "ceph", f"ceph-{hosts[6]}": "ceph"}
+    daemon.reload()
+    equal("peers", {n: p["Origin"] for n, p in daemon.peers().items()}, wanted)
+    # what is closed when idle is not forgotten at once
+    end(monitor)
+    daemon.reload()
+    daemon.rounds(f"ceph-{hosts[6]}", 20, Verdict="consistent")
+    equal("peers", {n: p["Origin"] for n, p in daemon.peers().items()}, wanted)
     silent(daemon)
 
 

@@ -10,8 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+
 #include "../../daemon/world/storage_device.h"
 #include "../../daemon/world/storage_mount.h"
+#include "../../daemon/world/storage_socket.h"
 #include "../../daemon/world/storage_sources.h"
 #include "tap.h"
 
@@ -414,6 +419,117 @@ START_TEST(ports)
 }
 END_TEST
 
+/* --- sockets --- */
+
+static const struct {
+	const char *to;
+	int family;
+	uint16_t port, own_port;
+	uint8_t state;
+	uint32_t uid, inode, link;
+	const char *wanted;
+} sockets[] = {
+	/* clang-format off */
+	{"192.0.2.10", AF_INET, 2049, 700, TCP_ESTABLISHED, 0, 1, 0, "nfs 192.0.2.10 2049"},
+	{"192.0.2.10", AF_INET, 3260, 40000, TCP_ESTABLISHED, 0, 1, 3, "iscsi 192.0.2.10 3260"},
+	{"2001:db8::10", AF_INET6, 445, 40000, TCP_ESTABLISHED, 0, 1, 0, "smb 2001:db8::10 445"},
+	{"::ffff:192.0.2.10", AF_INET6, 4420, 40000, TCP_ESTABLISHED, 0, 1, 0, "nvme 192.0.2.10 4420"},
+	{"fe80::10", AF_INET6, 2049, 700, TCP_ESTABLISHED, 0, 1, 3, "nfs fe80::10%3 2049"},
+	{"fe80::10", AF_INET6, 2049, 700, TCP_ESTABLISHED, 0, 1, 0, ""},
+	/* another user's; one that its process, whoever's it was, has closed */
+	{"192.0.2.10", AF_INET, 2049, 40000, TCP_ESTABLISHED, 1000, 1, 0, ""},
+	{"192.0.2.10", AF_INET, 2049, 40000, TCP_ESTABLISHED, 65534, 1, 0, ""},
+	{"192.0.2.10", AF_INET, 2049, 40000, TCP_ESTABLISHED, 0, 0, 0, ""},
+	{"192.0.2.10", AF_INET, 2049, 40000, TCP_SYN_SENT, 0, 1, 0, ""},
+	{"192.0.2.10", AF_INET, 2049, 40000, TCP_TIME_WAIT, 0, 1, 0, ""},
+	{"192.0.2.10", AF_INET, 2048, 40000, TCP_ESTABLISHED, 0, 1, 0, ""},
+	{"192.0.2.10", AF_INET, 7000, 2049, TCP_ESTABLISHED, 0, 1, 0, ""},
+	{"127.0.0.1", AF_INET, 2049, 700, TCP_ESTABLISHED, 0, 1, 0, ""},
+	{"::1", AF_INET6, 2049, 700, TCP_ESTABLISHED, 0, 1, 0, ""},
+	{"::ffff:127.0.0.1", AF_INET6, 2049, 700, TCP_ESTABLISHED, 0, 1, 0, ""},
+	/* clang-format on */
+};
+
+union socket_message {
+	struct nlmsghdr header;
+	uint8_t bytes[NLMSG_LENGTH(sizeof(struct inet_diag_msg))];
+};
+
+static void socket_message_make(union socket_message *message, unsigned i)
+{
+	struct inet_diag_msg body = {
+		.idiag_family = (uint8_t)sockets[i].family,
+		.idiag_state = sockets[i].state,
+		.idiag_uid = sockets[i].uid,
+		.idiag_inode = sockets[i].inode,
+		.id.idiag_dport = htons(sockets[i].port),
+		.id.idiag_sport = htons(sockets[i].own_port),
+		.id.idiag_if = sockets[i].link,
+	};
+
+	ck_assert_int_eq(inet_pton(sockets[i].family, sockets[i].to, body.id.idiag_dst), 1);
+	message->header = (struct nlmsghdr){ .nlmsg_len = sizeof(message->bytes),
+					     .nlmsg_type = SOCK_DIAG_BY_FAMILY };
+	memcpy(NLMSG_DATA(&message->header), &body, sizeof(body));
+}
+
+START_TEST(live)
+{
+	union socket_message message;
+	struct storage_list list = { 0 };
+	struct storage_socket socket;
+
+	socket_message_make(&message, (unsigned)_i);
+	if (storage_from_socket(&message.header, &socket)) {
+		ck_assert_int_eq(socket.link, (int)sockets[_i].link);
+		ck_assert(socket.storage.passing);
+		storage_list_add(&list, &socket.storage);
+	}
+	list_expect(&list, sockets[_i].wanted);
+	message.header.nlmsg_len--;
+	ck_assert(!storage_from_socket(&message.header, &socket));
+	message.header.nlmsg_len++;
+	message.header.nlmsg_type = NLMSG_DONE;
+	ck_assert(!storage_from_socket(&message.header, &socket));
+}
+END_TEST
+
+/* As the kernel runs it: the program passes what ends exactly behind it. */
+static bool filter_passes(const struct inet_diag_bc_op *op, int length, uint16_t port)
+{
+	while (length > 0) {
+		bool yes = true;
+		int step;
+
+		if (op->code == INET_DIAG_BC_JMP)
+			yes = false;
+		else if (op->code == INET_DIAG_BC_D_GE)
+			yes = port >= op[1].no;
+		else if (op->code == INET_DIAG_BC_D_LE)
+			yes = port <= op[1].no;
+		else
+			ck_abort_msg("operation %u", op->code);
+		step = yes ? op->yes : op->no;
+		ck_assert_int_gt(step, 0);
+		length -= step;
+		op += step / (int)sizeof(*op);
+	}
+	return length == 0;
+}
+
+START_TEST(filter)
+{
+	struct inet_diag_bc_op program[SOCKETS_FILTER_MOST / sizeof(struct inet_diag_bc_op)];
+	size_t length = sockets_filter_write(program);
+	enum storage_kind kind;
+
+	ck_assert_uint_le(length, SOCKETS_FILTER_MOST);
+	for (unsigned port = 0; port <= UINT16_MAX; port++)
+		ck_assert(filter_passes(program, (int)length, (uint16_t)port) ==
+			  storage_from_port((uint16_t)port, &kind));
+}
+END_TEST
+
 /* --- sunrpc --- */
 
 static void transport_make(const char *path, const char *dstaddr)
@@ -495,6 +611,8 @@ int main(void)
 	tcase_add_loop_test(pure, iscsi, 0, COUNT(sessions));
 	tcase_add_loop_test(pure, nvme, 0, COUNT(controllers));
 	tcase_add_test(pure, ports);
+	tcase_add_loop_test(pure, live, 0, COUNT(sockets));
+	tcase_add_test(pure, filter);
 	suite_add_tcase(suite, pure);
 	tcase_add_checked_fixture(files, folder_make, folder_remove);
 	tcase_set_timeout(files, 60);
