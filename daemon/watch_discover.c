@@ -62,8 +62,8 @@ static void crowd_make_unique(const struct crowd *crowd, char name[static PEER_N
 		if (strcmp(crowd->list[i++]->name, name) != 0)
 			continue;
 		snprintf(tail, sizeof(tail), "-%u", number++);
-		snprintf(name, PEER_NAME_LONGEST + 1, "%.*s%s", (int)(PEER_NAME_LONGEST - strlen(tail)),
-			 stem, tail);
+		snprintf(name, PEER_NAME_LONGEST + 1, "%.*s%s",
+			 (int)(PEER_NAME_LONGEST - strlen(tail)), stem, tail);
 		i = 0;
 	}
 }
@@ -111,11 +111,12 @@ static int crowd_keep(struct watch *watch, struct crowd *crowd, struct watched_p
 	return crowd_add(crowd, peer);
 }
 
-static int crowd_add_gateway(struct watch *watch, struct crowd *crowd, const struct gateway *gateway)
+static int crowd_add_gateway(struct watch *watch, struct crowd *crowd,
+			     const struct gateway *gateway)
 {
 	const struct link *link = links_by_index(watch->links, gateway->link);
 	char name[PEER_NAME_LONGEST + 1], prefix[LINK_NAME_SIZE + 16];
-	struct make make = { name, ORIGIN_GATEWAY, 1, 1 };
+	struct make make = {name, ORIGIN_GATEWAY, 1, 1};
 	struct watched_peer *peer;
 
 	if (!link || link->loopback || crowd_has(crowd, &gateway->address))
@@ -158,14 +159,14 @@ static enum origin storage_origin(enum storage_kind kind, unsigned *ret_bit)
 		enum origin origin;
 		unsigned bit;
 	} origins[] = {
-		[STORAGE_NFS] = { ORIGIN_NFS, DISCOVER_NFS },
-		[STORAGE_SMB] = { ORIGIN_SMB, DISCOVER_SMB },
-		[STORAGE_ISCSI] = { ORIGIN_ISCSI, DISCOVER_ISCSI },
-		[STORAGE_NVME] = { ORIGIN_NVME, DISCOVER_NVME },
-		[STORAGE_CEPH] = { ORIGIN_CEPH, DISCOVER_CEPH },
-		[STORAGE_GLUSTERFS] = { ORIGIN_GLUSTERFS, DISCOVER_OTHERS },
-		[STORAGE_DRBD] = { ORIGIN_DRBD, DISCOVER_OTHERS },
-		[STORAGE_COROSYNC] = { ORIGIN_COROSYNC, DISCOVER_OTHERS },
+		[STORAGE_NFS] = {ORIGIN_NFS, DISCOVER_NFS},
+		[STORAGE_SMB] = {ORIGIN_SMB, DISCOVER_SMB},
+		[STORAGE_ISCSI] = {ORIGIN_ISCSI, DISCOVER_ISCSI},
+		[STORAGE_NVME] = {ORIGIN_NVME, DISCOVER_NVME},
+		[STORAGE_CEPH] = {ORIGIN_CEPH, DISCOVER_CEPH},
+		[STORAGE_GLUSTERFS] = {ORIGIN_GLUSTERFS, DISCOVER_OTHERS},
+		[STORAGE_DRBD] = {ORIGIN_DRBD, DISCOVER_OTHERS},
+		[STORAGE_COROSYNC] = {ORIGIN_COROSYNC, DISCOVER_OTHERS},
 	};
 
 	*ret_bit = origins[kind].bit;
@@ -248,7 +249,7 @@ static int crowd_add_ways(struct watch *watch, struct crowd *crowd, const struct
 	const struct storage *first = ways->list[0];
 	char name[PEER_NAME_LONGEST + 1], prefix[16];
 	unsigned bit;
-	struct make make = { name, storage_origin(first->kind, &bit), ways->count, 1 };
+	struct make make = {name, storage_origin(first->kind, &bit), ways->count, 1};
 	struct watched_peer *peer = ways_known(watch, ways, make.origin);
 
 	if (peer)
@@ -267,7 +268,7 @@ static int crowd_add_ways(struct watch *watch, struct crowd *crowd, const struct
 
 static bool storage_is_own(struct watch *watch, const struct storage *storage)
 {
-	struct route route = { 0 };
+	struct route route = {0};
 
 	return routes_ask(watch->routes, &storage->address, NULL, 0, &route) >= 0 && route.local;
 }
@@ -279,8 +280,8 @@ static bool storage_place(struct watch *watch, struct storage *storage)
 
 	if (!address_is_link_local(&storage->address))
 		return true;
-	link = storage->address.zone ? links_by_index(watch->links, storage->address.zone) :
-				       links_by_name(watch->links, storage->link);
+	link = storage->address.zone ? links_by_index(watch->links, storage->address.zone)
+				     : links_by_name(watch->links, storage->link);
 	if (!link)
 		return false;
 	storage->address.zone = link->index;
@@ -295,10 +296,11 @@ static void found_say(struct watch *watch, struct found *found, enum origin orig
 	if (found->said)
 		return;
 	found->said = true;
-	journal_plain(&watch->journal, LOG_NOTICE,
-		      "%s storage at %s is not watched: its packets are not this host's own TCP, but "
-		      "RDMA or an adapter's", words_origin(origin),
-		      words_address(&found->storage.address, text));
+	journal_plain(
+		&watch->journal, LOG_NOTICE,
+		"%s storage at %s is not watched: its packets are not this host's own TCP, but "
+		"RDMA or an adapter's",
+		words_origin(origin), words_address(&found->storage.address, text));
 }
 
 /* Whether it is to be a peer. */
@@ -324,6 +326,7 @@ static int storage_gather(struct watch *watch, struct storage **ret, unsigned *r
 	struct storage *list = calloc(discovery->count + 1, sizeof(*list));
 	unsigned count = 0;
 
+	discovery->changed = false;
 	if (!list)
 		return -ENOMEM;
 	for (struct found *found = discovery->found; found; found = found->next)
@@ -344,7 +347,7 @@ static int crowd_add_storage(struct watch *watch, struct crowd *crowd)
 
 	while (r >= 0 && i < count) {
 		const struct address *address = &list[i].address;
-		struct ways ways = { .count = 0 };
+		struct ways ways = {.count = 0};
 
 		for (; i < count && address_equal(&list[i].address, address); i++)
 			ways_add(&ways, &list[i]);

@@ -216,13 +216,14 @@ struct discovery {
 	struct found *found;
 	unsigned count;
 	sd_event_source *timer;   /* when the first of those that are gone is given up */
+	bool changed;             /* since peers were last made of it */
 	bool said_full;
 };
 
 /* Begins or ends looking for storage, as configured; what there is now is known when it returns. */
 void watch_storage_configure(struct watch *watch);
 void watch_storage_free(struct watch *watch);
-/* Host names of storage are being looked up for the first time. */
+/* Peers of storage may be about to appear: host names are being looked up for the first time. */
 bool watch_storage_is_pending(const struct watch *watch);
 void watch_storage_say_full(struct watch *watch, unsigned most);
 

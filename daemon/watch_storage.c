@@ -12,13 +12,14 @@
 
 #include "face/words.h"
 
-#define GONE_USEC (15 * USEC_PER_SEC)        /* a remount takes less */
-#define PASSED_USEC (600 * USEC_PER_SEC)     /* connections are closed when idle, and when stalled */
-#define LOOKUP_USEC (600 * USEC_PER_SEC)     /* a name may move */
+#define GONE_USEC (15 * USEC_PER_SEC)	 /* a remount takes less */
+#define PASSED_USEC (600 * USEC_PER_SEC) /* connections are closed when idle, and when stalled */
+#define LOOKUP_USEC (600 * USEC_PER_SEC) /* a name may move */
 #define LOOKUP_FAILED_USEC (60 * USEC_PER_SEC)
 
 static void discovery_changed(struct watch *watch)
 {
+	watch->discovery->changed = true;
 	watch->gateways_dirty = true;
 	watch_settle_soon(watch);
 }
@@ -55,12 +56,12 @@ static void found_resolve(struct found *found, uint64_t now_usec)
 
 bool watch_storage_is_pending(const struct watch *watch)
 {
-	const struct found *found = watch->discovery ? watch->discovery->found : NULL;
-
-	for (; found; found = found->next)
+	if (!watch->discovery)
+		return false;
+	for (const struct found *found = watch->discovery->found; found; found = found->next)
 		if (found->query && found->storage.address.family == ADDRESS_NONE)
 			return true;
-	return false;
+	return watch->discovery->changed;
 }
 
 /* --- what was found --- */
@@ -82,7 +83,8 @@ static bool found_is(const struct found *found, const struct storage *storage)
 	return storage_equal(&same, storage);
 }
 
-static struct found *discovery_find(const struct discovery *discovery, const struct storage *storage)
+static struct found *discovery_find(const struct discovery *discovery,
+				    const struct storage *storage)
 {
 	struct found *found = discovery->found;
 
@@ -196,8 +198,8 @@ static int on_expire(sd_event_source *source, uint64_t usec, void *userdata)
 /* True: it is new. */
 static bool discovery_see(struct watch *watch, const struct storage *storage, uint64_t now_usec)
 {
-	struct found *found = storage->passing ? discovery_find_address(watch->discovery, storage) :
-						 discovery_find(watch->discovery, storage);
+	struct found *found = storage->passing ? discovery_find_address(watch->discovery, storage)
+					       : discovery_find(watch->discovery, storage);
 	bool added = !found;
 
 	if (added)

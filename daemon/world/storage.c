@@ -18,7 +18,7 @@
 #define GAP_USEC USEC_PER_SEC
 #define SLOW_USEC (60 * USEC_PER_SEC)
 #define UNWATCHED_USEC (10 * USEC_PER_SEC) /* where mounts tell nobody */
-#define SHARE 20 /* at most a twentieth of the time is spent on it */
+#define SHARE 20			   /* at most a twentieth of the time is spent on it */
 
 struct storage_room {
 	sd_event *event;
@@ -28,8 +28,8 @@ struct storage_room {
 	sd_event_source *mounts_source; /* NULL: mounts cannot be watched */
 	sd_device_monitor *devices;
 	sd_event_source *timer;
-	uint64_t due_usec;              /* of the timer */
-	uint64_t least_usec;            /* not before that */
+	uint64_t due_usec;   /* of the timer */
+	uint64_t least_usec; /* not before that */
 };
 
 static uint64_t clock_usec(void)
@@ -66,7 +66,7 @@ static int timer_set(struct storage_room *room, uint64_t at_usec)
 
 int storage_collect(struct storage_room *room)
 {
-	struct storage_list list = { 0 };
+	struct storage_list list = {0};
 	uint64_t begun = clock_usec(), slow = room->mounts_source ? SLOW_USEC : UNWATCHED_USEC;
 	uint64_t ended, gap;
 	int r = 0;
@@ -132,7 +132,8 @@ static int mounts_watch(struct storage_room *room)
 	return sd_event_add_io(room->event, &room->mounts_source, r, EPOLLIN, on_mounts, room);
 }
 
-int storage_new(struct storage_room **ret, sd_event *event, storage_handler_t handler, void *userdata)
+int storage_new(struct storage_room **ret, sd_event *event, storage_handler_t handler,
+		void *userdata)
 {
 	struct storage_room *room = calloc(1, sizeof(*room));
 	int r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which storage this host uses, as the kernel tells it: network mounts, iSCSI and NVMe sessions,
- * corosync's list of nodes, live TCP connections. Kept current; sends nothing and looks up no host name.
+ * corosync's list of nodes, live TCP connections. Kept current; sends nothing and looks up no host
+ * name.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ static struct span span_trim(struct span span)
 /* "ring0_addr: 192.0.2.1": corosync.conf(5), ring0_addr to ring7_addr. */
 bool storage_from_corosync(struct span line, struct storage *ret)
 {
-	struct storage storage = { .kind = STORAGE_COROSYNC };
+	struct storage storage = {.kind = STORAGE_COROSYNC};
 	struct span value = line, key = span_trim(span_take(&value, ":"));
 
 	if (key.length != strlen("ringN_addr") || memcmp(key.text, "ring", 4) != 0 ||
@@ -60,7 +60,7 @@ int corosync_collect(const char *path, struct storage_list *list)
 	while (r >= 0 && nodes < NODES_MOST && (length = getline(&line, &room, file)) > 0) {
 		struct storage storage;
 
-		if (!storage_from_corosync((struct span){ line, (size_t)length }, &storage))
+		if (!storage_from_corosync((struct span){line, (size_t)length}, &storage))
 			continue;
 		nodes++;
 		r = storage_list_add(list, &storage);

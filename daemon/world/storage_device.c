@@ -13,8 +13,7 @@
 /* RDMA, and adapters that speak TCP themselves: their packets take no path of this host. */
 static bool driver_is_offload(struct span driver)
 {
-	static const char *const drivers[] = { "iscsi_iser", "bnx2i", "be2iscsi", "qedi",
-					       "qla4xxx" };
+	static const char *const drivers[] = {"iscsi_iser", "bnx2i", "be2iscsi", "qedi", "qla4xxx"};
 
 	for (unsigned i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (span_is(driver, drivers[i]))
@@ -22,10 +21,11 @@ static bool driver_is_offload(struct span driver)
 	return false;
 }
 
-/* Without a connection the kernel gives no address: where it tries to get to is what matters then. */
+/* Without a connection the kernel gives no address: where it tries to get to is what matters then.
+ */
 bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret)
 {
-	struct storage storage = { .kind = STORAGE_ISCSI, .port = PORT_ISCSI };
+	struct storage storage = {.kind = STORAGE_ISCSI, .port = PORT_ISCSI};
 	bool connected = storage_text_address(span_of(text->address), &storage);
 	char link[LINK_NAME_SIZE];
 
@@ -44,7 +44,7 @@ bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret)
 /* "traddr=192.0.2.10,trsvcid=4420,host_traddr=192.0.2.1,host_iface=eth1,src_addr=192.0.2.1" */
 static bool nvme_address(struct span address, struct storage *storage)
 {
-	struct storage from = { 0 };
+	struct storage from = {0};
 	char link[LINK_NAME_SIZE];
 
 	if (!storage_text_address(span_value(address, "traddr="), storage))
@@ -67,23 +67,28 @@ static bool nvme_is_over(struct span state)
 
 bool storage_from_nvme(const struct nvme_text *text, struct storage *ret)
 {
-	struct storage storage = { .kind = STORAGE_NVME, .port = PORT_NVME };
+	struct storage storage = {.kind = STORAGE_NVME, .port = PORT_NVME};
 	struct span transport = span_of(text->transport);
 
 	storage.offloaded = span_is(transport, "rdma");
-	if ((!storage.offloaded && !span_is(transport, "tcp")) || nvme_is_over(span_of(text->state)) ||
-	    !nvme_address(span_of(text->address), &storage))
+	if ((!storage.offloaded && !span_is(transport, "tcp")) ||
+	    nvme_is_over(span_of(text->state)) || !nvme_address(span_of(text->address), &storage))
 		return false;
 	*ret = storage;
 	return true;
 }
 
 static const struct storage_ports port_ranges[] = {
-	{ 445, 445, STORAGE_SMB },     { 2049, 2049, STORAGE_NFS },
-	{ 3260, 3260, STORAGE_ISCSI }, { STORAGE_PORT_MONITOR, STORAGE_PORT_MONITOR, STORAGE_CEPH },
-	{ 4420, 4420, STORAGE_NVME },  { STORAGE_PORT_MONITOR_OLD, STORAGE_PORT_MONITOR_OLD, STORAGE_CEPH },
-	{ 6800, 7568, STORAGE_CEPH },  { 7788, 7799, STORAGE_DRBD },
-	{ 8009, 8009, STORAGE_NVME },  { 24007, 24007, STORAGE_GLUSTERFS },
+	{445, 445, STORAGE_SMB},
+	{2049, 2049, STORAGE_NFS},
+	{3260, 3260, STORAGE_ISCSI},
+	{STORAGE_PORT_MONITOR, STORAGE_PORT_MONITOR, STORAGE_CEPH},
+	{4420, 4420, STORAGE_NVME},
+	{STORAGE_PORT_MONITOR_OLD, STORAGE_PORT_MONITOR_OLD, STORAGE_CEPH},
+	{6800, 7568, STORAGE_CEPH},
+	{7788, 7799, STORAGE_DRBD},
+	{8009, 8009, STORAGE_NVME},
+	{24007, 24007, STORAGE_GLUSTERFS},
 };
 
 unsigned storage_port_ranges(void)

@@ -8,12 +8,12 @@
 
 /* Values of attributes, without their end of line; NULL: not there or not to be read. */
 struct iscsi_text {
-	const char *address;            /* where it is connected to now */
+	const char *address; /* where it is connected to now */
 	const char *port;
 	const char *persistent_address; /* where it was told to log in */
 	const char *persistent_port;
-	const char *driver;             /* of the SCSI host: iscsi_tcp, iscsi_iser ... */
-	const char *link;               /* the SCSI host's netdev */
+	const char *driver; /* of the SCSI host: iscsi_tcp, iscsi_iser ... */
+	const char *link;   /* the SCSI host's netdev */
 };
 
 struct nvme_text {
@@ -24,7 +24,7 @@ struct nvme_text {
 
 bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret);
 bool storage_from_nvme(const struct nvme_text *text, struct storage *ret);
-#define STORAGE_PORT_MONITOR 3300     /* of Ceph */
+#define STORAGE_PORT_MONITOR 3300 /* of Ceph */
 #define STORAGE_PORT_MONITOR_OLD 6789
 
 struct storage_ports {

@@ -11,7 +11,7 @@
 #include "storage_device.h"
 #include "storage_sources.h"
 
-static const char *const subsystems[] = { "iscsi_connection", "nvme" };
+static const char *const subsystems[] = {"iscsi_connection", "nvme"};
 #define SUBSYSTEM_COUNT (sizeof(subsystems) / sizeof(subsystems[0]))
 
 static const char *attribute(sd_device *device, const char *name)
@@ -52,14 +52,16 @@ static bool device_iscsi(sd_device *device, struct storage *ret)
 		return false;
 	scsi = host_device(path, "scsi_host");
 	iscsi = host_device(path, "iscsi_host");
-	found = storage_from_iscsi(&(struct iscsi_text){
-		.address = attribute(device, "address"),
-		.port = attribute(device, "port"),
-		.persistent_address = attribute(device, "persistent_address"),
-		.persistent_port = attribute(device, "persistent_port"),
-		.driver = attribute(scsi, "proc_name"),
-		.link = attribute(iscsi, "netdev"),
-	}, ret);
+	found = storage_from_iscsi(
+		&(struct iscsi_text){
+			.address = attribute(device, "address"),
+			.port = attribute(device, "port"),
+			.persistent_address = attribute(device, "persistent_address"),
+			.persistent_port = attribute(device, "persistent_port"),
+			.driver = attribute(scsi, "proc_name"),
+			.link = attribute(iscsi, "netdev"),
+		},
+		ret);
 	sd_device_unref(scsi);
 	sd_device_unref(iscsi);
 	return found;
@@ -67,7 +69,7 @@ static bool device_iscsi(sd_device *device, struct storage *ret)
 
 static bool device_nvme(sd_device *device, struct storage *ret)
 {
-	struct nvme_text text = { .transport = attribute(device, "transport") };
+	struct nvme_text text = {.transport = attribute(device, "transport")};
 
 	text.address = attribute(device, "address");
 	text.state = attribute(device, "state");
@@ -82,8 +84,8 @@ static int device_collect(sd_device *device, struct storage_list *list)
 
 	if (sd_device_get_subsystem(device, &subsystem) < 0)
 		return 0;
-	found = strcmp(subsystem, "nvme") == 0 ? device_nvme(device, &storage) :
-						 device_iscsi(device, &storage);
+	found = strcmp(subsystem, "nvme") == 0 ? device_nvme(device, &storage)
+					       : device_iscsi(device, &storage);
 	return found ? storage_list_add(list, &storage) : 0;
 }
 
@@ -115,7 +117,8 @@ int devices_watch(sd_device_monitor **ret, sd_event *event, sd_device_monitor_ha
 	int r = sd_device_monitor_new(&monitor);
 
 	for (unsigned i = 0; i < SUBSYSTEM_COUNT && r >= 0; i++)
-		r = sd_device_monitor_filter_add_match_subsystem_devtype(monitor, subsystems[i], NULL);
+		r = sd_device_monitor_filter_add_match_subsystem_devtype(monitor, subsystems[i],
+									 NULL);
 	if (r >= 0)
 		r = sd_device_monitor_attach_event(monitor, event);
 	if (r >= 0)

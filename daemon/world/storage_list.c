@@ -51,5 +51,5 @@ int storage_list_add(struct storage_list *list, const struct storage *storage)
 void storage_list_done(struct storage_list *list)
 {
 	free(list->list);
-	*list = (struct storage_list){ 0 };
+	*list = (struct storage_list){0};
 }

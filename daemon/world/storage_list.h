@@ -22,13 +22,13 @@ enum storage_kind {
 
 struct storage {
 	enum storage_kind kind;
-	struct address address;       /* ADDRESS_NONE: `host` has to be looked up */
+	struct address address;	      /* ADDRESS_NONE: `host` has to be looked up */
 	char host[STORAGE_HOST_SIZE]; /* "" the address is known */
 	char link[LINK_NAME_SIZE];    /* its packets are bound to this link; "" the route decides */
-	struct address from;          /* and to this address; ADDRESS_NONE the kernel chooses */
-	uint16_t port;                /* of TCP; 0 none */
-	bool offloaded;               /* RDMA or an adapter's own TCP: not this host's packets */
-	bool passing;                 /* seen as a connection, which may come and go */
+	struct address from;	      /* and to this address; ADDRESS_NONE the kernel chooses */
+	uint16_t port;		      /* of TCP; 0 none */
+	bool offloaded;		      /* RDMA or an adapter's own TCP: not this host's packets */
+	bool passing;		      /* seen as a connection, which may come and go */
 };
 
 #define STORAGE_MOST 1024

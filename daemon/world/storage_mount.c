@@ -32,7 +32,7 @@ static void take_port(struct span options, struct storage *storage)
 
 static int from_nfs(struct span options, struct storage_list *list)
 {
-	struct storage storage = { .kind = STORAGE_NFS, .port = PORT_NFS };
+	struct storage storage = {.kind = STORAGE_NFS, .port = PORT_NFS};
 	struct span protocol = span_value(options, "proto=");
 
 	storage.offloaded = span_is(protocol, "rdma") || span_is(protocol, "rdma6");
@@ -44,8 +44,8 @@ static int from_nfs(struct span options, struct storage_list *list)
 
 static int from_smb(struct span options, struct storage_list *list)
 {
-	struct storage storage = { .kind = STORAGE_SMB, .port = PORT_SMB };
-	struct storage from = { 0 };
+	struct storage storage = {.kind = STORAGE_SMB, .port = PORT_SMB};
+	struct storage from = {0};
 
 	storage.offloaded = option_is_there(options, "rdma");
 	if (!storage_text_address(span_value(options, "addr="), &storage))
@@ -56,14 +56,16 @@ static int from_smb(struct span options, struct storage_list *list)
 	return storage_list_add(list, &storage);
 }
 
-/* "10.0.0.1:6789", "[2001:db8::1]:6789", "v2:10.0.0.1:3300/0", and what is left of a vector of both,
+/* "10.0.0.1:6789", "[2001:db8::1]:6789", "v2:10.0.0.1:3300/0", and what is left of a vector of
+ * both,
  * "[v2:10.0.0.1:3300/0,v1:10.0.0.1:6789/0]", where it was cut at its commas. */
 static bool ceph_address(struct span text, struct storage *ret)
 {
-	static const char *const prefixes[] = { "v1:", "v2:", "any:" };
+	static const char *const prefixes[] = {"v1:", "v2:", "any:"};
 	struct span whole = text;
 
-	if (text.length > 1 && text.text[0] == '[' && (text.text[1] == 'v' || text.text[1] == 'a')) {
+	if (text.length > 1 && text.text[0] == '[' &&
+	    (text.text[1] == 'v' || text.text[1] == 'a')) {
 		text.text++;
 		text.length--;
 	}
@@ -89,7 +91,7 @@ static int ceph_monitors(struct span text, struct storage_list *list)
 	int r = 0;
 
 	while (!span_is_empty(text) && r >= 0) {
-		struct storage storage = { .kind = STORAGE_CEPH, .port = PORT_CEPH };
+		struct storage storage = {.kind = STORAGE_CEPH, .port = PORT_CEPH};
 
 		if (ceph_address(span_take(&text, ",/"), &storage))
 			r = storage_list_add(list, &storage);
@@ -102,8 +104,8 @@ static struct span source_servers(struct span source)
 {
 	for (size_t i = 0; i + 1 < source.length; i++)
 		if (source.text[i] == ':' && source.text[i + 1] == '/')
-			return (struct span){ source.text, i };
-	return (struct span){ NULL, 0 };
+			return (struct span){source.text, i};
+	return (struct span){NULL, 0};
 }
 
 /* Before Linux 5.17 the monitors are the source, since then "name@fsid.fs=/path" is. */
@@ -122,7 +124,7 @@ static int from_glusterfs(struct span source, struct span options, struct storag
 	if (!span_is(span_value(options, "user_id="), "0"))
 		return 0;
 	while (!span_is_empty(servers) && r >= 0) {
-		struct storage storage = { .kind = STORAGE_GLUSTERFS, .port = PORT_GLUSTERFS };
+		struct storage storage = {.kind = STORAGE_GLUSTERFS, .port = PORT_GLUSTERFS};
 
 		if (storage_text_server(span_take(&servers, ","), &storage))
 			r = storage_list_add(list, &storage);
@@ -134,9 +136,8 @@ static const struct {
 	const char *type;
 	enum storage_kind kind;
 } types[] = {
-	{ "nfs", STORAGE_NFS },	  { "nfs4", STORAGE_NFS },
-	{ "cifs", STORAGE_SMB },  { "smb3", STORAGE_SMB },
-	{ "ceph", STORAGE_CEPH }, { "fuse.glusterfs", STORAGE_GLUSTERFS },
+	{"nfs", STORAGE_NFS},  {"nfs4", STORAGE_NFS},  {"cifs", STORAGE_SMB},
+	{"smb3", STORAGE_SMB}, {"ceph", STORAGE_CEPH}, {"fuse.glusterfs", STORAGE_GLUSTERFS},
 };
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
 

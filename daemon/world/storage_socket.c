@@ -17,8 +17,8 @@
 
 /*
  * Anybody may connect to any address at such a port, and must not have this host probe it. The
- * kernel's own sockets and root's belong to user 0; so does every socket, on older kernels, that its
- * process has closed, but such a one has no inode any more.
+ * kernel's own sockets and root's belong to user 0; so does every socket, on older kernels, that
+ * its process has closed, but such a one has no inode any more.
  */
 static bool message_is_roots(const struct inet_diag_msg *message)
 {
@@ -27,12 +27,13 @@ static bool message_is_roots(const struct inet_diag_msg *message)
 
 bool storage_from_socket(struct nlmsghdr *message, struct storage_socket *ret)
 {
-	struct storage_socket socket = { .storage.passing = true };
+	struct storage_socket socket = {.storage.passing = true};
 	struct storage *storage = &socket.storage;
 	struct inet_diag_msg body;
 	enum storage_kind ours;
 
-	if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY || message->nlmsg_len < NLMSG_LENGTH(sizeof(body)))
+	if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    message->nlmsg_len < NLMSG_LENGTH(sizeof(body)))
 		return false;
 	memcpy(&body, NLMSG_DATA(message), sizeof(body));
 	if ((body.idiag_family != AF_INET && body.idiag_family != AF_INET6) ||
@@ -65,12 +66,14 @@ static size_t put(void *buffer, size_t at, struct inet_diag_bc_op op)
 	return at + sizeof(op);
 }
 
-#define PORT_TEST (2 * sizeof(struct inet_diag_bc_op)) /* the port is in an operation of its own */
+#define PORT_TEST (2 * sizeof(struct inet_diag_bc_op)) /* the port is in an operation of its own   \
+							*/
 #define RANGE (2 * PORT_TEST + sizeof(struct inet_diag_bc_op))
 
 /*
- * For each range: port >= first, else on to the next range; port <= last, else on to the next range; a
- * jump to the end, where what arrives exactly passes, and what comes 4 bytes further does not.
+ * For each range: port >= first, else on to the next range; port <= last, else on to the next
+ * range; a jump to the end, where what arrives exactly passes, and what comes 4 bytes further does
+ * not.
  */
 size_t sockets_filter_write(void *buffer)
 {
@@ -81,13 +84,15 @@ size_t sockets_filter_write(void *buffer)
 		/* past the last range is past the end */
 		uint16_t next = i + 1 < count ? RANGE : RANGE + sizeof(struct inet_diag_bc_op);
 
-		at = put(buffer, at, (struct inet_diag_bc_op){ INET_DIAG_BC_D_GE, PORT_TEST, next });
-		at = put(buffer, at, (struct inet_diag_bc_op){ .no = ports.first });
-		at = put(buffer, at, (struct inet_diag_bc_op){ INET_DIAG_BC_D_LE, PORT_TEST,
-							       (uint16_t)(next - PORT_TEST) });
-		at = put(buffer, at, (struct inet_diag_bc_op){ .no = ports.last });
-		at = put(buffer, at, (struct inet_diag_bc_op){ INET_DIAG_BC_JMP, sizeof(uint32_t),
-							       (uint16_t)(size - at) });
+		at = put(buffer, at, (struct inet_diag_bc_op){INET_DIAG_BC_D_GE, PORT_TEST, next});
+		at = put(buffer, at, (struct inet_diag_bc_op){.no = ports.first});
+		at = put(buffer, at,
+			 (struct inet_diag_bc_op){INET_DIAG_BC_D_LE, PORT_TEST,
+						  (uint16_t)(next - PORT_TEST)});
+		at = put(buffer, at, (struct inet_diag_bc_op){.no = ports.last});
+		at = put(buffer, at,
+			 (struct inet_diag_bc_op){INET_DIAG_BC_JMP, sizeof(uint32_t),
+						  (uint16_t)(size - at)});
 	}
 	return at;
 }

@@ -59,14 +59,16 @@ static int dump(struct netlink *netlink, uint8_t family, struct storage_list *so
 
 static int diag_open(struct netlink *ret)
 {
-	static const struct timeval timeout = { .tv_sec = 1 };
-	struct netlink netlink = { .fd = -1 };
+	static const struct timeval timeout = {.tv_sec = 1};
+	struct netlink netlink = {.fd = -1};
 
 	netlink.buffer = malloc(BUFFER_SIZE);
 	netlink.socket = nl_socket_alloc();
-	if (netlink.buffer && netlink.socket && nl_connect(netlink.socket, NETLINK_SOCK_DIAG) >= 0) {
+	if (netlink.buffer && netlink.socket &&
+	    nl_connect(netlink.socket, NETLINK_SOCK_DIAG) >= 0) {
 		netlink.fd = nl_socket_get_fd(netlink.socket);
-		if (setsockopt(netlink.fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) >= 0) {
+		if (setsockopt(netlink.fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) >=
+		    0) {
 			*ret = netlink;
 			return 0;
 		}
@@ -89,8 +91,8 @@ static bool storage_is_sure(const struct storage *storage, const struct storage_
 {
 	switch (storage->kind) {
 	case STORAGE_CEPH:
-		if (storage->port == STORAGE_PORT_MONITOR || storage->port == STORAGE_PORT_MONITOR_OLD ||
-		    list_has(list, STORAGE_CEPH))
+		if (storage->port == STORAGE_PORT_MONITOR ||
+		    storage->port == STORAGE_PORT_MONITOR_OLD || list_has(list, STORAGE_CEPH))
 			return true;
 		for (unsigned i = 0; i < sockets->count; i++)
 			if (sockets->list[i].port == STORAGE_PORT_MONITOR ||
@@ -112,7 +114,7 @@ static bool storage_is_sure(const struct storage *storage, const struct storage_
 
 int sockets_collect(struct storage_list *list)
 {
-	struct storage_list sockets = { 0 };
+	struct storage_list sockets = {0};
 	struct netlink netlink;
 	int r;
 

@@ -12,7 +12,7 @@
 
 #include "storage_sources.h"
 
-#define TRANSPORTS_MOST 64  /* of one switch: nconnect= and max_connect= end at 16 */
+#define TRANSPORTS_MOST 64 /* of one switch: nconnect= and max_connect= end at 16 */
 #define SWITCHES_MOST 4096
 
 struct trunk {
@@ -41,7 +41,7 @@ static bool transport_is_tcp(const char *name)
 static bool transport_read(int at, const char *name, struct storage *ret)
 {
 	char text[128];
-	struct span rest = { text, 0 };
+	struct span rest = {text, 0};
 	ssize_t length;
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int file = fd < 0 ? -1 : openat(fd, "dstaddr", O_RDONLY | O_CLOEXEC);
@@ -63,7 +63,7 @@ static void trunk_read(DIR *folder, struct trunk *trunk)
 	struct dirent *entry;
 
 	while (trunk->count < TRANSPORTS_MOST && (entry = readdir(folder))) {
-		struct storage storage = { .kind = STORAGE_NFS };
+		struct storage storage = {.kind = STORAGE_NFS};
 
 		if (transport_is_tcp(entry->d_name) &&
 		    transport_read(dirfd(folder), entry->d_name, &storage))
@@ -85,7 +85,7 @@ static const struct storage *trunk_mount(const struct trunk *trunk, const struct
 static int switch_collect(int at, const char *name, struct storage_list *list)
 {
 	DIR *folder = folder_open(at, name);
-	struct trunk trunk = { .count = 0 };
+	struct trunk trunk = {.count = 0};
 	const struct storage *mount;
 	uint16_t port;
 	int r = 0;

@@ -11,18 +11,17 @@
 
 struct span span_of(const char *text)
 {
-	return (struct span){ text, text ? strlen(text) : 0 };
+	return (struct span){text, text ? strlen(text) : 0};
 }
 
 struct span span_take(struct span *rest, const char *marks)
 {
-	struct span span = { rest->text, 0 };
+	struct span span = {rest->text, 0};
 
 	if (span_is_empty(*rest))
 		return span;
 	/* not strchr(3), which finds a zero in every word */
-	while (span.length < rest->length &&
-	       !memchr(marks, rest->text[span.length], strlen(marks)))
+	while (span.length < rest->length && !memchr(marks, rest->text[span.length], strlen(marks)))
 		span.length++;
 	if (span.length < rest->length) {
 		rest->text += span.length + 1;
@@ -54,7 +53,7 @@ static bool span_begins(struct span span, const char *word)
 /* A comma between quotes divides nothing; false: a quote is never closed. */
 bool span_take_option(struct span *rest, struct span *ret)
 {
-	struct span span = { rest->text, 0 };
+	struct span span = {rest->text, 0};
 	bool quoted = false;
 
 	for (; span.length < rest->length; span.length++) {
@@ -79,18 +78,18 @@ bool span_take_option(struct span *rest, struct span *ret)
 
 struct span span_value(struct span list, const char *key)
 {
-	struct span found = { NULL, 0 }, one;
+	struct span found = {NULL, 0}, one;
 	size_t length = strlen(key);
 
 	while (!span_is_empty(list)) {
 		if (!span_take_option(&list, &one))
-			return (struct span){ NULL, 0 };
+			return (struct span){NULL, 0};
 		if (!span_begins(one, key))
 			continue;
 		one.text += length;
 		one.length -= length;
 		if (found.text && !span_equal(found, one))
-			return (struct span){ NULL, 0 };
+			return (struct span){NULL, 0};
 		found = one;
 	}
 	return found;
@@ -149,7 +148,7 @@ bool storage_text_link(struct span text, char ret[static LINK_NAME_SIZE])
 
 void storage_address_unmap(struct address *address)
 {
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
 	if (address->family != ADDRESS_IPV6 || memcmp(address->bytes, prefix, sizeof(prefix)) != 0)
 		return;
@@ -193,7 +192,7 @@ static bool address_parse(struct span text, struct storage *ret)
 	buffer[digits.length] = '\0';
 	if (strlen(buffer) != digits.length)
 		return false;
-	storage.address = (struct address){ .family = ADDRESS_IPV4 };
+	storage.address = (struct address){.family = ADDRESS_IPV4};
 	if (inet_pton(AF_INET, buffer, storage.address.bytes) != 1) {
 		storage.address.family = ADDRESS_IPV6;
 		if (inet_pton(AF_INET6, buffer, storage.address.bytes) != 1)
@@ -202,9 +201,9 @@ static bool address_parse(struct span text, struct storage *ret)
 	}
 	if (!storage_address_is_elsewhere(&storage.address))
 		return false;
-	if (address_is_link_local(&storage.address) ? !zone_parse(zone, &storage) :
-						      digits.length != text.length &&
-							      !zone_parse(zone, &(struct storage){ 0 }))
+	if (address_is_link_local(&storage.address)
+		    ? !zone_parse(zone, &storage)
+		    : digits.length != text.length && !zone_parse(zone, &(struct storage){0}))
 		return false;
 	*ret = storage;
 	return true;
@@ -224,7 +223,7 @@ static bool endpoint_split(struct span text, struct span *ret_host, struct span 
 {
 	struct span rest = text;
 
-	*ret_port = (struct span){ NULL, 0 };
+	*ret_port = (struct span){NULL, 0};
 	if (text.length > 0 && text.text[0] == '[') {
 		rest.text++;
 		rest.length--;
@@ -235,7 +234,7 @@ static bool endpoint_split(struct span text, struct span *ret_host, struct span 
 			return true;
 		if (rest.text[0] != ':')
 			return false;
-		*ret_port = (struct span){ rest.text + 1, rest.length - 1 };
+		*ret_port = (struct span){rest.text + 1, rest.length - 1};
 		return !span_is_empty(*ret_port);
 	}
 	if (span_count(text, ':') != 1) {
@@ -283,7 +282,7 @@ static bool endpoint_parse(struct span text, bool names, struct storage *ret)
 	if (!address_parse(host, &storage)) {
 		if (!names || !host_is_plain(host))
 			return false;
-		storage.address = (struct address){ 0 };
+		storage.address = (struct address){0};
 		memset(storage.host, 0, sizeof(storage.host));
 		memcpy(storage.host, host.text, host.length);
 	}

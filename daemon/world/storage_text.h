@@ -21,7 +21,8 @@ static inline bool span_is_empty(struct span span)
 }
 
 struct span span_of(const char *text); /* NULL is an empty one */
-/* Takes what is before the first of `marks` off the front of *rest, and the mark; *rest may be empty. */
+/* Takes what is before the first of `marks` off the front of *rest, and the mark; *rest may be
+ * empty. */
 struct span span_take(struct span *rest, const char *marks);
 bool span_is(struct span span, const char *word);
 /* The same of a list of options, divided by commas that are not between quotes. */
@@ -31,9 +32,10 @@ bool span_take_option(struct span *rest, struct span *ret);
 struct span span_value(struct span list, const char *key);
 
 /*
- * An address, alone or with a port ("192.0.2.1", "192.0.2.1:3260", "2001:db8::1", "[2001:db8::1]:3260",
- * "fe80::1%3", "fe80::1%eth1"), into address, link (of a zone that is a name) and port (untouched
- * where there is none). False: it is none, or none that another host could have.
+ * An address, alone or with a port ("192.0.2.1", "192.0.2.1:3260", "2001:db8::1",
+ * "[2001:db8::1]:3260", "fe80::1%3", "fe80::1%eth1"), into address, link (of a zone that is a name)
+ * and port (untouched where there is none). False: it is none, or none that another host could
+ * have.
  */
 bool storage_text_address(struct span text, struct storage *ret);
 /* The same, or a host name. */

@@ -63,8 +63,8 @@ static char *line_take(struct lines *lines)
 
 static void fuzz_mount(struct lines lines)
 {
-	struct storage_list list = { 0 };
-	struct mount_text mount = { .type = line_take(&lines) };
+	struct storage_list list = {0};
+	struct mount_text mount = {.type = line_take(&lines)};
 
 	mount.source = line_take(&lines);
 	mount.options = line_take(&lines);
@@ -74,7 +74,7 @@ static void fuzz_mount(struct lines lines)
 
 static void fuzz_iscsi(struct lines lines)
 {
-	struct iscsi_text text = { .address = line_take(&lines) };
+	struct iscsi_text text = {.address = line_take(&lines)};
 	struct storage storage;
 
 	text.port = line_take(&lines);
@@ -88,7 +88,7 @@ static void fuzz_iscsi(struct lines lines)
 
 static void fuzz_nvme(struct lines lines)
 {
-	struct nvme_text text = { .transport = line_take(&lines) };
+	struct nvme_text text = {.transport = line_take(&lines)};
 	struct storage storage;
 
 	text.address = line_take(&lines);
@@ -100,12 +100,12 @@ static void fuzz_nvme(struct lines lines)
 /* Spans have no end of their own: the bytes as they are. */
 static void fuzz_spans(const uint8_t *data, size_t size)
 {
-	const struct span span = { (const char *)data, size };
-	struct storage storage = { 0 };
+	const struct span span = {(const char *)data, size};
+	struct storage storage = {0};
 
 	if (storage_text_address(span, &storage))
 		storage_expect(&storage);
-	storage = (struct storage){ 0 };
+	storage = (struct storage){0};
 	if (storage_text_server(span, &storage))
 		storage_expect(&storage);
 	if (storage_from_corosync(span, &storage))
@@ -117,7 +117,7 @@ static void fuzz_socket(const uint8_t *data, size_t size)
 	union {
 		struct nlmsghdr header;
 		uint8_t bytes[512];
-	} message = { 0 };
+	} message = {0};
 	struct storage_socket socket;
 
 	if (size > sizeof(message))

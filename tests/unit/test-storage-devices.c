@@ -34,29 +34,33 @@ static void device_add(const char *text)
 
 static void iscsi_add(void)
 {
-	device_add("P: /devices/platform/host3\nE: SUBSYSTEM=scsi\n\n"
-		   "P: /devices/platform/host3/scsi_host/host3\nE: SUBSYSTEM=scsi_host\n"
-		   "A: proc_name=iscsi_tcp\n\n"
-		   "P: /devices/platform/host3/iscsi_host/host3\nE: SUBSYSTEM=iscsi_host\n"
-		   "A: netdev=eth1\n\n"
-		   "P: /devices/platform/host3/session1/connection1:0/iscsi_connection/connection1:0\n"
-		   "E: SUBSYSTEM=iscsi_connection\n"
-		   "A: address=192.0.2.40\\n\nA: port=3260\\n\nA: persistent_address=192.0.2.41\\n\n"
-		   "A: persistent_port=3260\\n\n\n");
-	device_add("P: /devices/platform/host4\nE: SUBSYSTEM=scsi\n\n"
-		   "P: /devices/platform/host4/scsi_host/host4\nE: SUBSYSTEM=scsi_host\n"
-		   "A: proc_name=iscsi_iser\n\n"
-		   "P: /devices/platform/host4/session2/connection2:0/iscsi_connection/connection2:0\n"
-		   "E: SUBSYSTEM=iscsi_connection\n"
-		   "A: persistent_address=192.0.2.42\\n\nA: persistent_port=3260\\n\n\n");
+	device_add(
+		"P: /devices/platform/host3\nE: SUBSYSTEM=scsi\n\n"
+		"P: /devices/platform/host3/scsi_host/host3\nE: SUBSYSTEM=scsi_host\n"
+		"A: proc_name=iscsi_tcp\n\n"
+		"P: /devices/platform/host3/iscsi_host/host3\nE: SUBSYSTEM=iscsi_host\n"
+		"A: netdev=eth1\n\n"
+		"P: /devices/platform/host3/session1/connection1:0/iscsi_connection/connection1:0\n"
+		"E: SUBSYSTEM=iscsi_connection\n"
+		"A: address=192.0.2.40\\n\nA: port=3260\\n\nA: persistent_address=192.0.2.41\\n\n"
+		"A: persistent_port=3260\\n\n\n");
+	device_add(
+		"P: /devices/platform/host4\nE: SUBSYSTEM=scsi\n\n"
+		"P: /devices/platform/host4/scsi_host/host4\nE: SUBSYSTEM=scsi_host\n"
+		"A: proc_name=iscsi_iser\n\n"
+		"P: /devices/platform/host4/session2/connection2:0/iscsi_connection/connection2:0\n"
+		"E: SUBSYSTEM=iscsi_connection\n"
+		"A: persistent_address=192.0.2.42\\n\nA: persistent_port=3260\\n\n\n");
 }
 
 static void nvme_add(void)
 {
-	device_add("P: /devices/virtual/nvme-fabrics/ctl/nvme0\nE: SUBSYSTEM=nvme\nE: DEVNAME=/dev/nvme0\n"
+	device_add("P: /devices/virtual/nvme-fabrics/ctl/nvme0\nE: SUBSYSTEM=nvme\nE: "
+		   "DEVNAME=/dev/nvme0\n"
 		   "A: transport=tcp\\n\nA: state=live\\n\n"
 		   "A: address=traddr=10.10.10.5,trsvcid=4420,src_addr=10.10.10.1\\n\n\n");
-	device_add("P: /devices/pci0000:00/0000:00:04.0/nvme/nvme1\nE: SUBSYSTEM=nvme\nE: DEVNAME=/dev/nvme1\n"
+	device_add("P: /devices/pci0000:00/0000:00:04.0/nvme/nvme1\nE: SUBSYSTEM=nvme\nE: "
+		   "DEVNAME=/dev/nvme1\n"
 		   "A: transport=pcie\\n\nA: state=live\\n\nA: address=0000:00:04.0\\n\n\n");
 }
 
@@ -72,7 +76,7 @@ static const struct storage *list_find(const struct storage_list *list, enum sto
 
 START_TEST(there)
 {
-	struct storage_list list = { 0 };
+	struct storage_list list = {0};
 	const struct storage *storage;
 
 	iscsi_add();
@@ -96,7 +100,7 @@ END_TEST
 
 START_TEST(none)
 {
-	struct storage_list list = { 0 };
+	struct storage_list list = {0};
 
 	ck_assert_int_eq(devices_collect(&list), 0);
 	ck_assert_uint_eq(list.count, 0);
@@ -127,13 +131,14 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
 START_TEST(comes_and_goes)
 {
 	struct storage_room *room;
-	struct seen seen = { 0 };
+	struct seen seen = {0};
 	sd_event *event;
 	const char *path;
 
 	ck_assert_int_eq(sd_event_new(&event), 0);
-	ck_assert_int_eq(sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC, 50 * USEC_PER_SEC, 0,
-						    on_deadline, NULL), 0);
+	ck_assert_int_eq(sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC, 50 * USEC_PER_SEC,
+						    0, on_deadline, NULL),
+			 0);
 	ck_assert_int_eq(storage_new(&room, event, on_storage, &seen), 0);
 	ck_assert_int_eq(storage_collect(room), 0);
 	ck_assert_uint_eq(seen.calls, 1);
