@@ -26,6 +26,7 @@ bool storage_from_iscsi(const struct iscsi_text *text, struct storage *ret);
 bool storage_from_nvme(const struct nvme_text *text, struct storage *ret);
 #define STORAGE_PORT_MONITOR 3300 /* of Ceph */
 #define STORAGE_PORT_MONITOR_OLD 6789
+#define STORAGE_PORT_DISCOVERY 8009 /* of NVMe */
 
 struct storage_ports {
 	uint16_t first, last;

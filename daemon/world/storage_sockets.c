@@ -101,10 +101,12 @@ static bool storage_is_sure(const struct storage *storage, const struct storage_
 		return false;
 	case STORAGE_DRBD:
 		return access("/sys/module/drbd", F_OK) == 0;
+	case STORAGE_NVME:
+		return storage->port != STORAGE_PORT_DISCOVERY ||
+		       access("/sys/module/nvme_tcp", F_OK) == 0;
 	case STORAGE_NFS:
 	case STORAGE_SMB:
 	case STORAGE_ISCSI:
-	case STORAGE_NVME:
 	case STORAGE_GLUSTERFS:
 	case STORAGE_COROSYNC:
 		return true;
