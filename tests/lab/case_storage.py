@@ -128,6 +128,47 @@ def storage_mount(network, family):
     consistent(daemon, name, 9000)
 
 
+STORM = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+folder, count = sys.argv[1], int(sys.argv[2])
+def mount(path):
+    if libc.mount(b"none", path, b"tmpfs", 0, b"size=4k") != 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+mount(folder.encode())
+for number in range(count):
+    path = f"{folder}/{number}".encode()
+    os.mkdir(path)
+    mount(path)
+for number in range(count):
+    mount(path)
+    libc.umount2(path, 0)
+"""
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as text:
+        return int(text.read().split()[0]) / 1e9
+
+
+@case("storage storm", "ten thousand mounts and a storm of them cost next to nothing")
+def storage_storm(network):
+    a, _ = direct(network)
+    daemon = running(network, a, config(Discover="storage", Interval="30s"))
+    folder = os.path.join(network.directory, "many")
+    os.mkdir(folder)
+    before = cpu_seconds(daemon.process.pid)
+    daemon.inside("python3", "-c", STORM, folder, "10000")
+    target = daemon.mount("gl", f"{B['ipv4']}:/vol")
+    daemon.wait_peer(f"glusterfs-{B['ipv4']}")
+    spent = cpu_seconds(daemon.process.pid) - before
+    print(f"30,000 mount events, 10,000 mounts there: {1000 * spent:.0f} ms of processor time")
+    assert spent < 1, spent
+    daemon.unmount(target)
+    daemon.wait("the peer to be retired", lambda: not daemon.peers())
+    equal("farewells", len(daemon.said("no longer watched")), 1)
+
+
 @case("storage planted", "what a user can mount, and what is no other host, is not probed")
 def storage_planted(network):
     a, _ = direct(network)
