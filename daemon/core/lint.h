@@ -17,8 +17,10 @@ enum finding_id {
 	FINDING_RETURN_SMALLER,
 	FINDING_WRONG_LINK,
 	FINDING_ECHO_LIMITED,
+	FINDING_INBOUND_OVERSIZE,        /* is: packets a minute; should: which counter, see counters.h */
+	FINDING_NEIGHBOUR_FRAME_SMALLER, /* is, should: frames, header and checksum included */
 };
-#define FINDING_COUNT 9
+#define FINDING_COUNT 11
 
 struct finding {
 	enum finding_id id;

@@ -33,7 +33,10 @@ static inline bool origin_is_discovered(enum origin origin)
 	return origin == ORIGIN_GATEWAY || origin_is_storage(origin);
 }
 
+struct roster;
+
 struct peer {
+	const struct roster *roster; /* of the host; NULL: nothing is known of it */
 	char name[PEER_NAME_LONGEST + 1];
 	enum origin origin;
 	struct peer_settings settings;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "neighbour.h"
 #include "peer.h"
 
 struct link_state {
@@ -11,6 +12,7 @@ struct link_state {
 	uint32_t expected_mtu;    /* ExpectMTU= of its [Link], 0 none */
 	struct findings findings;
 	bool ignored;             /* [Link] Ignore=yes */
+	struct far_end far;       /* the other end of its cable */
 };
 
 struct roster {
@@ -31,6 +33,16 @@ enum severity roster_severity(const struct roster *roster);
 enum severity link_state_severity(const struct link_state *state);
 unsigned roster_peers_faulty(const struct roster *roster); /* severity warning or worse */
 unsigned roster_links_faulty(const struct roster *roster);
+
+/*
+ * What is plugged in at the other ends of the cables that packets take which leave by this link:
+ * its own, or those of the links that it is made of (VLAN, bond, bridge). At most NEIGHBOURS_MOST.
+ */
+#define NEIGHBOURS_MOST 4U
+unsigned roster_neighbours(const struct roster *roster, int link,
+			   const struct neighbour *ret[static NEIGHBOURS_MOST]);
+/* The largest frame that leaves by this link, header and tags included: its own, or a VLAN's on it. */
+uint32_t roster_frame(const struct roster *roster, const struct link *link);
 
 struct peer *roster_peer(const struct roster *roster, const char *name);
 struct link_state *roster_link(const struct roster *roster, const char *name);

@@ -12,6 +12,12 @@
 
 #define ROUTE_COMMAND 256
 
+static inline void string_free(char **text)
+{
+	free(*text);
+}
+#define _free_text_ __attribute__((cleanup(string_free)))
+
 __attribute__((format(printf, 1, 2))) static char *advice(const char *format, ...)
 {
 	va_list args;
@@ -44,20 +50,36 @@ static const char *route_command(const struct path *path, uint32_t mtu,
 	return buffer;
 }
 
-/* The command heals the way back too: this host announces an MSS by the route's MTU. */
-static char *advice_black_hole(const struct path *path, const struct judgement *judgement)
+/* Where this link's own cable ends, the search begins: ", first at switch sw1 port Eth1/7". */
+static char *advice_look_first(const struct peer *peer, const struct path *path,
+			       const struct judgement *judgement)
 {
+	_free_text_ char *plugged = words_neighbours(peer, path, judgement);
+	_free_text_ char *frames = plugged && plugged[0] ? words_neighbour_frames(peer, path) : NULL;
+
+	if (!plugged || (plugged[0] && !frames))
+		return NULL;
+	return plugged[0] ? advice(", first at %s%s", plugged, frames) : strdup("");
+}
+
+/* The command heals the way back too: this host announces an MSS by the route's MTU. */
+static char *advice_black_hole(const struct peer *peer, const struct path *path,
+			       const struct judgement *judgement)
+{
+	_free_text_ char *first = advice_look_first(peer, path, judgement);
 	char command[ROUTE_COMMAND];
 	bool on_link = judgement->locus == LOCUS_ON_LINK;
 	bool back = judgement->direction == DIRECTION_RETURN;
 	/* the sentence names the place */
 	const char *where = judgement->locus == LOCUS_NONE ? "on the way" : "there";
 
+	if (!first)
+		return NULL;
 	route_command(path, words_size(judgement), command);
-	return advice("%s%s %s takes at most %u bytes: raise its MTU%s%s%s",
+	return advice("%s%s %s takes at most %u bytes: raise its MTU%s%s%s%s",
 		      back ? "the peer's own link, or a switch port" : "a switch port",
 		      on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,
-		      words_size(judgement),
+		      words_size(judgement), first,
 		      on_link ? "" : ", or let its ICMP \"too big\" reports through",
 		      command[0] ? "; until then: " : "", command);
 }
@@ -176,7 +198,7 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 {
 	switch (judgement->verdict) {
 	case VERDICT_BLACK_HOLE:
-		return advice_black_hole(path, judgement);
+		return advice_black_hole(peer, path, judgement);
 	case VERDICT_REDUCED:
 		return advice_reduced(path, judgement);
 	case VERDICT_PARTIAL:
@@ -238,6 +260,15 @@ char *words_finding_advice(const struct finding *finding)
 	case FINDING_ECHO_LIMITED:
 		return strdup("nothing, where large pings are meant to be dropped; mtuwatchd with "
 			      "Responder=yes on the peer tells of both ways");
+	case FINDING_INBOUND_OVERSIZE:
+		return advice("compare the MTU of the switch port and of the hosts on the network of "
+			      "%s with its own (\"ip link show dev %s\"): raise this one or lower "
+			      "theirs",
+			      link, link);
+	case FINDING_NEIGHBOUR_FRAME_SMALLER:
+		return advice("see which frames the port at the other end of %s really takes, and raise "
+			      "its MTU where that is less; a check of a peer behind it tells",
+			      link);
 	}
 	return strdup("");
 }

@@ -233,20 +233,25 @@ static char *borne_out(const struct path *path, const struct judgement *judgemen
 	return strdup(path->facts.borne_out ? "; borne out by another peer" : "");
 }
 
-/* "on the way to it (after 192.0.2.254)" */
-static char *lost_where(const struct judgement *judgement)
+/* "on the way to it (after 192.0.2.254)", "on the way to it (on-link, behind switch sw1 port 7)" */
+static char *lost_where(const struct peer *peer, const struct path *path,
+			const struct judgement *judgement)
 {
 	_free_text_ char *locus = words_locus(judgement);
-	bool somewhere = locus && locus[0];
+	_free_text_ char *plugged = words_neighbours(peer, path, judgement);
 
-	return sentence("%s%s%s%s", way_of(judgement->direction), somewhere ? " (" : "",
-			somewhere ? locus : "", somewhere ? ")" : "");
+	if (!locus || !plugged)
+		return NULL;
+	if (!locus[0])
+		return strdup(way_of(judgement->direction));
+	return sentence("%s (%s%s%s)", way_of(judgement->direction), locus,
+			plugged[0] ? ", behind " : "", plugged);
 }
 
-static char *body_black_hole(const struct path *path, const struct judgement *judgement,
-			     const char *beside)
+static char *body_black_hole(const struct peer *peer, const struct path *path,
+			     const struct judgement *judgement, const char *beside)
 {
-	_free_text_ char *where = lost_where(judgement), *other = other_way(judgement);
+	_free_text_ char *where = lost_where(peer, path, judgement), *other = other_way(judgement);
 	_free_text_ char *doubt = borne_out(path, judgement);
 	uint32_t mtu = judgement->direction == DIRECTION_RETURN ? judgement->return_mtu
 								: judgement->path_mtu;
@@ -257,10 +262,10 @@ static char *body_black_hole(const struct path *path, const struct judgement *ju
 			where, path->facts.expected, beside, other, doubt);
 }
 
-static char *body_partial(const struct path *path, const struct judgement *judgement,
-			  const char *beside)
+static char *body_partial(const struct peer *peer, const struct path *path,
+			  const struct judgement *judgement, const char *beside)
 {
-	_free_text_ char *where = lost_where(judgement);
+	_free_text_ char *where = lost_where(peer, path, judgement);
 	_free_text_ char *doubt = borne_out(path, judgement);
 	char flows[OTHER_SIZES] = "some flows";
 
@@ -287,8 +292,8 @@ static char *body_misconfigured(const struct path *path, const struct judgement 
 }
 
 /* What is said after the verdict's word; "" nothing. */
-static char *verdict_body(const struct path *path, const struct judgement *judgement,
-			  const char *reason)
+static char *verdict_body(const struct peer *peer, const struct path *path,
+			  const struct judgement *judgement, const char *reason)
 {
 	char beside[OTHER_SIZES];
 
@@ -299,9 +304,9 @@ static char *verdict_body(const struct path *path, const struct judgement *judge
 	case VERDICT_REDUCED:
 		return body_reduced(path, judgement, beside);
 	case VERDICT_BLACK_HOLE:
-		return body_black_hole(path, judgement, beside);
+		return body_black_hole(peer, path, judgement, beside);
 	case VERDICT_PARTIAL:
-		return body_partial(path, judgement, beside);
+		return body_partial(peer, path, judgement, beside);
 	case VERDICT_LOSSY:
 		return sentence(
 			"packets of %u bytes pass, but get lost far more often than small ones%s",
@@ -323,7 +328,7 @@ char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 {
 	char address[ADDRESS_TEXT_SIZE];
 	_free_text_ char *reason = words_reason(peer, path, judgement);
-	_free_text_ char *body = reason ? verdict_body(path, judgement, reason) : NULL;
+	_free_text_ char *body = reason ? verdict_body(peer, path, judgement, reason) : NULL;
 	const char *link = words_link(path);
 	bool beside = strcmp(words_address(&path->address, address), peer->name) != 0 && address[0];
 
@@ -371,6 +376,12 @@ char *words_finding_text(const struct finding *finding)
 		return sentence("ICMP echo is answered up to %u bytes only, of %u that were tried, "
 				"though larger packets of another kind arrive",
 				finding->is, finding->should);
+	case FINDING_INBOUND_OVERSIZE:
+		return words_inbound(finding);
+	case FINDING_NEIGHBOUR_FRAME_SMALLER:
+		return sentence("the other end of the cable of %s announces that it takes frames of at "
+				"most %u bytes, this end sends up to %u",
+				link, finding->is, finding->should);
 	}
 	return strdup("");
 }

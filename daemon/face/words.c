@@ -177,6 +177,10 @@ const char *words_finding(enum finding_id id)
 		return "wrong-link";
 	case FINDING_ECHO_LIMITED:
 		return "echo-limited";
+	case FINDING_INBOUND_OVERSIZE:
+		return "inbound-oversize";
+	case FINDING_NEIGHBOUR_FRAME_SMALLER:
+		return "neighbour-frame-smaller";
 	}
 	return "";
 }

@@ -43,6 +43,18 @@ char *words_verdict_sentence(const struct peer *peer, const struct path *path,
 char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			   const struct judgement *judgement);
 
+/* "switch sw1 port Eth1/7": where the cables of the path's link end, for a fault that is on that
+ * link; "" not known, or it is elsewhere. malloc'ed. */
+char *words_neighbours(const struct peer *peer, const struct path *path,
+		       const struct judgement *judgement);
+/* "sw1 Eth1/7"; "" nothing is known. malloc'ed. */
+char *words_neighbour(const struct neighbour *neighbour);
+/* What they announce of the frames they take, where that is less than `expected` needs: " (it
+ * announces frames of at most 1518 bytes)"; "" nothing. malloc'ed. */
+char *words_neighbour_frames(const struct peer *peer, const struct path *path);
+/* FINDING_INBOUND_OVERSIZE. malloc'ed. */
+char *words_inbound(const struct finding *finding);
+
 /* What is wrong, and what to do. malloc'ed. */
 char *words_finding_text(const struct finding *finding);
 char *words_finding_advice(const struct finding *finding);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "../../daemon/core/counters.h"
 #include "example.h"
 
 #define ck_assert_text(call, text)                                                                 \
@@ -32,7 +33,8 @@ START_TEST(words_of_the_contract)
 	static const char *const findings[FINDING_COUNT] = {
 		"link-below-expected", "route-mtu-below-link", "route-mtu-above-link",
 		"ipv6-mtu-below-link", "mtu-above-driver-max", "ptb-wrong",
-		"return-smaller",      "wrong-link",	       "echo-limited"};
+		"return-smaller",      "wrong-link",	       "echo-limited",
+		"inbound-oversize",    "neighbour-frame-smaller"};
 
 	for (unsigned i = 0; i < VERDICT_COUNT; i++)
 		ck_assert_str_eq(words_verdict(i), verdicts[i]);
@@ -451,6 +453,89 @@ START_TEST(every_way_and_place_is_whole)
 }
 END_TEST
 
+START_TEST(inbound_sentences)
+{
+	static const struct {
+		uint32_t per_minute, counter;
+		const char *text;
+	} rows[] = {
+		{1, COUNTER_LENGTH_ERRORS,
+		 "link eth1 drops frames for their length, 1 a minute (rx_length_errors): the far side "
+		 "may use a larger MTU"},
+		{59, COUNTER_OVER_ERRORS,
+		 "link eth1 drops frames that do not fit into its buffers, 59 a minute "
+		 "(rx_over_errors): the far side may use a larger MTU"},
+		{90, COUNTER_OF_DRIVER,
+		 "link eth1 is sent frames that are longer than it takes, 1.5 a second "
+		 "(rx_oversize_pkts_phy): the far side uses a larger MTU"},
+		{600, COUNTER_LENGTH_ERRORS,
+		 "link eth1 drops frames for their length, 10 a second (rx_length_errors): the far "
+		 "side may use a larger MTU"},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct finding finding = example_finding();
+
+		finding.id = FINDING_INBOUND_OVERSIZE;
+		finding.is = rows[i].per_minute;
+		finding.should = rows[i].counter;
+		ck_assert_text(words_finding_text(&finding), rows[i].text);
+		ck_assert_has(words_finding_advice(&finding), "ip link show dev eth1");
+	}
+}
+END_TEST
+
+/* The cable of a fault's link, where the fault is on that link. */
+START_TEST(the_switch_is_named)
+{
+	struct example sample;
+	struct peer *peer;
+	struct path *path;
+	struct neighbour sw1 = {"sw1", "Eth1/7", 1518, true}, sw2 = {"", "2", 0, false};
+	struct link_state bond = {.link = {.index = 5, .name = "bond0", .kind = "bond"}};
+	struct link_state a = {.link = {.index = 6, .master = 5}, .far = {.neighbour = &sw1}};
+	struct link_state b = {.link = {.index = 7, .master = 5}, .far = {.neighbour = &sw2}};
+	struct link_state *links[] = {&bond, &a, &b};
+	struct roster roster = {.links = links, .link_count = 3};
+	struct judgement judgement;
+
+	example_init(&sample);
+	peer = &sample.peer[2];
+	path = &sample.paths[2];
+	judgement = path->announced;
+	peer->roster = &roster;
+	path->route.link = 6;
+	judgement.verdict = VERDICT_BLACK_HOLE;
+	judgement.direction = DIRECTION_FORWARD;
+	judgement.locus = LOCUS_ON_LINK;
+	ck_assert_text(words_neighbours(peer, path, &judgement), "switch sw1 port Eth1/7");
+	ck_assert_has(words_verdict_sentence(peer, path, &judgement),
+		      "on the way to it (on-link, behind switch sw1 port Eth1/7)");
+	ck_assert_has(words_verdict_advice(peer, path, &judgement),
+		      "raise its MTU, first at switch sw1 port Eth1/7 (it announces frames of at most "
+		      "1518 bytes)");
+	/* the contract's word stays as it is */
+	ck_assert_text(words_locus(&judgement), "on-link");
+	path->route.link = 5;
+	ck_assert_text(words_neighbours(peer, path, &judgement),
+		       "switch sw1 port Eth1/7 or neighbour port 2");
+	ck_assert_has(words_verdict_advice(peer, path, &judgement),
+		      "(one announces frames of at most 1518 bytes)");
+	judgement.locus = LOCUS_AFTER;
+	judgement.locus_address = example_address("192.0.2.254");
+	ck_assert_text(words_neighbours(peer, path, &judgement), "");
+	judgement.locus = LOCUS_ON_LINK;
+	path->route.link = 99;
+	ck_assert_text(words_neighbours(peer, path, &judgement), "");
+	peer->roster = NULL;
+	path->route.link = 6;
+	ck_assert_text(words_neighbours(peer, path, &judgement), "");
+	ck_assert_text(words_neighbour(&sw1), "sw1 Eth1/7");
+	ck_assert_text(words_neighbour(&sw2), "2");
+	ck_assert_text(words_neighbour(NULL), "");
+}
+END_TEST
+
 START_TEST(every_finding_has_text_and_advice)
 {
 	for (int id = 0; id < FINDING_COUNT; id++) {
@@ -458,6 +543,10 @@ START_TEST(every_finding_has_text_and_advice)
 		char *text, *advice;
 
 		finding.id = id;
+		if (id == FINDING_INBOUND_OVERSIZE) {
+			finding.is = 1500 * 60;
+			finding.should = COUNTER_LENGTH_ERRORS;
+		}
 		text = words_finding_text(&finding);
 		advice = words_finding_advice(&finding);
 		/* which of the links it is is all there is to say */
@@ -488,6 +577,13 @@ START_TEST(finding_sentences)
 	ck_assert_text(words_finding_text(&finding),
 		       "ICMP echo is answered up to 1500 bytes only, of 9000 that were tried, though "
 		       "larger packets of another kind arrive");
+	finding = example_finding();
+	finding.id = FINDING_NEIGHBOUR_FRAME_SMALLER;
+	finding.is = 1518;
+	finding.should = 9018;
+	ck_assert_text(words_finding_text(&finding),
+		       "the other end of the cable of eth1 announces that it takes frames of at most "
+		       "1518 bytes, this end sends up to 9018");
 	finding = example_finding();
 	finding.id = FINDING_WRONG_LINK;
 	ck_assert_text(words_finding_text(&finding),
@@ -522,6 +618,8 @@ int main(void)
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
 	tcase_add_test(test, every_way_and_place_is_whole);
+	tcase_add_test(test, inbound_sentences);
+	tcase_add_test(test, the_switch_is_named);
 	tcase_add_test(test, every_finding_has_text_and_advice);
 	tcase_add_test(test, finding_sentences);
 	suite_add_tcase(suite, test);
