@@ -284,6 +284,10 @@ static int watch_open(struct watch *watch)
 	if (r >= 0)
 		r = watch_settle_init(watch);
 	if (r >= 0)
+		r = watch_neighbours_init(watch);
+	if (r >= 0)
+		r = watch_counters_init(watch);
+	if (r >= 0)
 		watch_storage_configure(watch);
 	if (r >= 0)
 		r = watch_peers_configure(watch);
@@ -336,8 +340,9 @@ struct watch *watch_free(struct watch *watch)
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
-		free(watch->roster.links[i]);
+		watch_link_free((void *)watch->roster.links[i]);
 	free(watch->roster.links);
+	sd_event_source_disable_unref(watch->counters_source);
 	sd_event_source_disable_unref(watch->settle_source);
 	sd_event_source_disable_unref(watch->wake_source);
 	responder_free(watch->responder);
@@ -345,6 +350,8 @@ struct watch *watch_free(struct watch *watch)
 	links_free(watch->links);
 	routes_free(watch->routes);
 	names_free(watch->names);
+	neighbours_free(watch->neighbours);
+	receive_free(watch->receive);
 	config_free(watch->config);
 	journal_done(&watch->journal);
 	sd_event_unref(watch->event);

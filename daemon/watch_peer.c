@@ -106,6 +106,7 @@ struct watched_peer *watched_peer_new(struct watch *watch, const struct make *ma
 		return NULL;
 	snprintf(peer->peer.name, sizeof(peer->peer.name), "%s", make->name);
 	peer->watch = watch;
+	peer->peer.roster = &watch->roster;
 	peer->peer.origin = make->origin;
 	peer->peer.settings = watch->config->defaults;
 	peer->peer.paths = calloc(make->path_count, sizeof(struct path));

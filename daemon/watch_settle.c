@@ -134,8 +134,21 @@ static void link_expect(const struct watch *watch, struct link_state *state)
 	state->expected_mtu = config ? config->expect_mtu : 0;
 	state->ignored = config && config->ignore;
 	lint_link(&state->link, state->expected_mtu, &state->findings);
+	far_end_lint(&state->far, &state->link, &state->findings);
 	if (state->ignored)
 		state->findings.count = 0;
+}
+
+void watch_link_judge(const struct watch *watch, struct watched_link *link)
+{
+	link_expect(watch, &link->state);
+}
+
+void watch_link_free(struct watched_link *link)
+{
+	free(link->state.far.neighbour);
+	free(link->counters);
+	free(link);
 }
 
 static struct link_state *link_state_new(const struct watch *watch, const struct link *link)
@@ -183,7 +196,7 @@ static void link_gone(struct watch *watch, struct link_state *state)
 	bus_link_removed(watch->bus, state->link.index);
 	watch->gateways_dirty = true;
 	watch->changed = true;
-	free(state);
+	watch_link_free((void *)state);
 }
 
 /* The roster is whole again: only now may anybody look at it. */
@@ -377,6 +390,8 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 	if (watch->gateways_dirty)
 		discover_again = settle_discover(watch, moment.now_usec);
 	paths_settle(watch, links_changed, moment.now_usec);
+	if (links_changed)
+		watch_neighbours_look(watch);
 	if (links_changed)
 		watch_links_tell(watch);
 	memset(&watch->hints, 0, sizeof(watch->hints));

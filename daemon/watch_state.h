@@ -13,7 +13,9 @@
 #include "watch.h"
 #include "world/links.h"
 #include "world/names.h"
+#include "world/neighbours.h"
 #include "world/prober.h"
+#include "world/receive.h"
 #include "world/responder.h"
 #include "world/routes.h"
 #include "world/storage.h"
@@ -37,6 +39,14 @@ struct watched_link {
 	bool touched;                   /* differs from what was on the bus */
 	struct link_state *next_gone;
 	struct findings told;           /* the findings that the journal knows of */
+	struct watched_counters *counters; /* NULL: they are not read */
+	bool carries;                   /* some path leaves by it; as of the last reading of counters */
+};
+
+struct watched_counters {
+	struct counters counters;
+	struct receive_source source;
+	uint32_t mtu;                   /* the link's when its source was found out */
 };
 
 /* Somebody waits for fresh rounds. */
@@ -73,6 +83,8 @@ struct watch {
 	struct prober *prober;
 	struct responder *responder;   /* NULL: Responder=no */
 	struct names *names;
+	struct neighbours *neighbours;
+	struct receive *receive;        /* NULL: counters are not read */
 	struct bus *bus;
 	struct roster roster;
 	struct queue queue;
@@ -83,13 +95,14 @@ struct watch {
 	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
 	struct route_hints hints;
-	sd_event_source *wake_source, *settle_source;
+	sd_event_source *wake_source, *settle_source, *counters_source;
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
 	uint64_t settled_usec, settle_gap_usec;
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
 	bool links_dirty, gateways_dirty;
+	bool lldpd_told;               /* that it is there, but closed to us */
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */
 	bool changed;                  /* since on_change was last called */
@@ -160,6 +173,21 @@ struct watched_link *watch_link(const struct watch *watch, int index);
 void watch_links_expect(struct watch *watch);
 /* New links and changed findings; after the paths, who may say it already. */
 void watch_links_tell(struct watch *watch);
+
+/* A link's findings anew; nobody is told. */
+void watch_link_judge(const struct watch *watch, struct watched_link *link);
+void watch_link_free(struct watched_link *link);
+
+/* watch_neighbours.c */
+int watch_neighbours_init(struct watch *watch);
+/* Links or neighbours are others now. */
+void watch_neighbours_look(struct watch *watch);
+/* Holds what neighbours announce against what this host sends, and against what has passed. True
+ * when some finding changed: watch_links_tell(). */
+bool watch_neighbours_compare(struct watch *watch);
+
+/* watch_counters.c */
+int watch_counters_init(struct watch *watch);
 
 /* watch_peer.c */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What can be told of a link; the bus and JSON are made from this table. What this version does
- * not know (a clamp, the switch at the other end) has its neutral value.
+ * not know (a clamp) has its neutral value.
  */
 #include "report.h"
 
@@ -63,9 +63,16 @@ static int get_u32_none(const struct link_state *state, struct field_value *ret)
 	return 0;
 }
 
-static int get_string_none(const struct link_state *state, struct field_value *ret)
+static int get_neighbour(const struct link_state *state, struct field_value *ret)
 {
-	return string_set(ret, "");
+	ret->string = words_neighbour(state->far.neighbour);
+	return ret->string ? 0 : -ENOMEM;
+}
+
+static int get_neighbour_max_frame(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = state->far.neighbour ? state->far.neighbour->max_frame : 0;
+	return 0;
 }
 
 static int get_up(const struct link_state *state, struct field_value *ret)
@@ -99,8 +106,8 @@ const struct link_field report_link_fields[] = {
 	{"MaxMTU", FIELD_U32, true, get_max_mtu},
 	{"OriginalMTU", FIELD_U32, true, get_u32_none},
 	{"Up", FIELD_BOOLEAN, true, get_up},
-	{"Neighbour", FIELD_STRING, true, get_string_none},
-	{"NeighbourMaxFrame", FIELD_U32, true, get_u32_none},
+	{"Neighbour", FIELD_STRING, true, get_neighbour},
+	{"NeighbourMaxFrame", FIELD_U32, true, get_neighbour_max_frame},
 	{"Severity", FIELD_STRING, true, get_severity},
 	{"Findings", FIELD_FINDINGS, true, get_findings},
 	{},
