@@ -150,9 +150,9 @@ class Daemon:
     """mtuwatchd in one namespace. Starts at once unless told otherwise."""
 
     def __init__(self, lab, space, text, bus=True, journal=True, start=True,
-                 may_lack=None):
+                 may_lack=None, lldpd=None, variables=None):
         self.lab, self.space, self.may_lack = lab, space, may_lack
-        self.process = None
+        self.process, self.lldpd, self.variables = None, lldpd, variables or {}
         self.records, self.lines, self.signals = [], [], []
         self.news = threading.Condition()
         self.file = os.path.join(lab.directory, f"{space.role}.conf")
@@ -180,13 +180,15 @@ class Daemon:
         if self.journal:
             script += (f"mkdir -p /run/systemd/journal && "
                        f"mount --bind {self.journal} /run/systemd/journal && ")
+        if self.lldpd:
+            script += f"ln -s {self.lldpd} /run/lldpd.socket && "
         return self.space.command("sh", "-c", script + 'exec "$@"', "sh", BINARY, *arguments)
 
     def environment(self):
         kept = {key: value for key, value in os.environ.items()
                 if key not in ("JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
                                "INVOCATION_ID")}
-        return {**kept, "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address}
+        return {**kept, "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, **self.variables}
 
     def start(self):
         self.process = subprocess.Popen(self.shell("--config", self.file), text=True,
