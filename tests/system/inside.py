@@ -25,7 +25,7 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 MANAGER_MEMBERS = {"Check", "CheckAll", "ListPeers", "ListLinks", "Reload", "Describe", "Version",
                    "Verdict", "Severity", "Peers", "PeersFaulty", "Links", "LinksFaulty", "Clamped",
                    "VerdictChanged"}
-PEER_MEMBERS = {"Name", "Address", "Origin", "Verdict", "Severity", "PathMTU", "ReturnMTU",
+PEER_MEMBERS = {"Name", "Address", "Origin", "Verdict", "Severity", "Reason", "Text", "Advice", "PathMTU", "ReturnMTU",
                 "ExpectedMTU", "LinkMTU", "Interface", "Source", "Method", "Direction", "Locus",
                 "Confirmed", "Router", "KernelMTU", "SocketMSS", "RTTUSec", "ClampMTU",
                 "ClampKind", "SinceUSec", "LastRoundUSec", "Rounds", "ProbesSent", "ProbesLost",
