@@ -80,6 +80,12 @@ static bool is_absent_daemon(const char *name)
 	       name_begins(name, "org.freedesktop.systemd1.");
 }
 
+static void explain_absence(struct remote *remote)
+{
+	remote->broken = true;
+	explain(remote, EXIT_UNABLE, "mtuwatchd is not running: systemctl enable --now mtuwatchd");
+}
+
 static bool is_missing_method(const char *name)
 {
 	static const char *const list[] = {
@@ -92,12 +98,15 @@ static bool is_missing_method(const char *name)
 	return name_is_one_of(name, list);
 }
 
+static bool is_of_bus(const char *sender)
+{
+	return sender && strcmp(sender, "org.freedesktop.DBus") == 0;
+}
+
 static void explain_denied(struct remote *remote, const char *name, const char *sender)
 {
-	bool by_bus = sender && strcmp(sender, "org.freedesktop.DBus") == 0;
-
 	remote->denied = true;
-	if (by_bus)
+	if (is_of_bus(sender))
 		explain(remote, EX_NOPERM,
 			"the bus does not let this user talk to mtuwatchd: its policy says so");
 	else if (strcmp(name, DBUS_ERROR "InteractiveAuthorizationRequired") == 0)
@@ -124,9 +133,7 @@ void remote_explain(struct remote *remote, const sd_bus_error *error, const char
 
 	remote->denied = remote->absent = remote->broken = false;
 	if (is_absent_daemon(name)) {
-		remote->broken = true;
-		explain(remote, EXIT_UNABLE,
-			"mtuwatchd is not running: systemctl enable --now mtuwatchd");
+		explain_absence(remote);
 	} else if (strcmp(name, DBUS_ERROR "AccessDenied") == 0 ||
 		   strcmp(name, DBUS_ERROR "InteractiveAuthorizationRequired") == 0) {
 		explain_denied(remote, name, sender);
@@ -141,6 +148,8 @@ void remote_explain(struct remote *remote, const sd_bus_error *error, const char
 	} else if (strcmp(name, BUS_NAME ".BadAddress") == 0 ||
 		   strcmp(name, DBUS_ERROR "InvalidArgs") == 0) {
 		explain(remote, EX_USAGE, "%s", text);
+	} else if (is_of_bus(sender)) {
+		explain_absence(remote);
 	} else if (name[0]) {
 		remote->absent = strcmp(name, BUS_NAME ".NoSuchPeer") == 0 ||
 				 strcmp(name, DBUS_ERROR "UnknownObject") == 0;

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUICK_USEC (25 * USEC_PER_SEC)
 #define LONG_USEC (120 * USEC_PER_SEC) /* the daemon answers a check within 100 s */
 #define TURN_USEC (200 * USEC_PER_MSEC)
 
@@ -42,35 +41,12 @@ void remote_done(struct remote *remote)
 	remote->words = NULL;
 }
 
-/* How long a check may take; not 0, which would mean the library's own default. */
-static uint64_t call_usec(const struct remote *remote)
-{
-	uint64_t now = progress_now();
-
-	if (remote->deadline_usec == 0 || remote->deadline_usec > now + LONG_USEC)
-		return LONG_USEC;
-	return remote->deadline_usec > now ? remote->deadline_usec - now : 1;
-}
-
 int remote_new_call(struct remote *remote, const char *member, sd_bus_message **ret)
 {
 	int r = sd_bus_message_new_method_call(remote->bus, ret, BUS_NAME, BUS_ROOT, BUS_MANAGER,
 					       member);
 
 	return r < 0 ? remote_failed(remote, r, member) : 0;
-}
-
-static int call_now(struct remote *remote, sd_bus_message *call, sd_bus_message **ret_reply)
-{
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r = sd_bus_call(remote->bus, call, QUICK_USEC, &error, ret_reply);
-
-	/* the sender of an error is not told here: these calls everybody may make */
-	if (r < 0)
-		remote_explain(remote, &error, NULL, r);
-	sd_bus_error_free(&error);
-	remote->answered |= r >= 0;
-	return r < 0 ? r : 0;
 }
 
 int remote_call(struct remote *remote, const char *member, sd_bus_message **ret_reply,
@@ -137,8 +113,7 @@ int remote_send(struct remote *remote, sd_bus_message *call, sd_bus_message **re
 	struct waiting waiting = {.remote = remote};
 	sd_bus_slot *slot = NULL;
 	const char *member = sd_bus_message_get_member(call);
-	int r = sd_bus_call_async(remote->bus, &slot, call, on_reply, &waiting,
-				  call_usec(remote));
+	int r = sd_bus_call_async(remote->bus, &slot, call, on_reply, &waiting, LONG_USEC);
 
 	if (r < 0)
 		remote_failed(remote, r, member);
@@ -173,30 +148,47 @@ int remote_describe(struct remote *remote, struct json_object **ret)
 	return *ret ? 0 : remote_failed(remote, -EBADMSG, "Describe");
 }
 
+static int properties_call(struct remote *remote, const char *path, const char *member,
+			   sd_bus_message **ret)
+{
+	int r = sd_bus_message_new_method_call(remote->bus, ret, BUS_NAME, path,
+					       "org.freedesktop.DBus.Properties", member);
+
+	return r < 0 ? remote_failed(remote, r, member) : 0;
+}
+
 int remote_version(struct remote *remote, char **ret)
 {
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r = sd_bus_get_property_string(remote->bus, BUS_NAME, BUS_ROOT, BUS_MANAGER, "Version",
-					   &error, ret);
+	_drop_message_ sd_bus_message *call = NULL, *reply = NULL;
+	const char *version;
+	int r = properties_call(remote, BUS_ROOT, "Get", &call);
 
 	if (r < 0)
-		remote_explain(remote, &error, NULL, r);
-	sd_bus_error_free(&error);
-	return r < 0 ? r : 0;
+		return r;
+	r = sd_bus_message_append(call, "ss", BUS_MANAGER, "Version");
+	if (r < 0)
+		return remote_failed(remote, r, "Version");
+	r = remote_send(remote, call, &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "v", "s", &version);
+	if (r >= 0 && !(*ret = strdup(version)))
+		r = -ENOMEM;
+	return r < 0 ? remote_failed(remote, r, "Version") : 0;
 }
 
 int remote_properties(struct remote *remote, const char *path, const char *interface,
 		      struct json_object **ret)
 {
 	_drop_message_ sd_bus_message *call = NULL, *reply = NULL;
-	int r = sd_bus_message_new_method_call(remote->bus, &call, BUS_NAME, path,
-					       "org.freedesktop.DBus.Properties", "GetAll");
+	int r = properties_call(remote, path, "GetAll", &call);
 
-	if (r >= 0)
-		r = sd_bus_message_append(call, "s", interface);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", interface);
 	if (r < 0)
 		return remote_failed(remote, r, "GetAll");
-	r = call_now(remote, call, &reply);
+	r = remote_send(remote, call, &reply);
 	if (r < 0)
 		return r;
 	r = document_from_message(reply, ret);
@@ -233,6 +225,16 @@ static int on_checked(sd_bus_message *reply, void *userdata, sd_bus_error *error
 	return 0;
 }
 
+/* How long a check may take; not 0, which would mean the library's own default. */
+static uint64_t check_usec(const struct remote *remote)
+{
+	uint64_t now = progress_now();
+
+	if (remote->deadline_usec == 0 || remote->deadline_usec > now + LONG_USEC)
+		return LONG_USEC;
+	return remote->deadline_usec > now ? remote->deadline_usec - now : 1;
+}
+
 static int checking_begin(struct checking *checking, unsigned place)
 {
 	_drop_message_ sd_bus_message *call = NULL;
@@ -245,7 +247,7 @@ static int checking_begin(struct checking *checking, unsigned place)
 	r = sd_bus_message_append(call, "s", checking->names[place]);
 	if (r >= 0)
 		r = sd_bus_call_async(remote->bus, NULL, call, on_checked, &checking->slots[place],
-				      call_usec(remote));
+				      check_usec(remote));
 	return r < 0 ? remote_failed(remote, r, "Check") : 0;
 }
 

@@ -28,7 +28,8 @@ struct remote {
 };
 
 /*
- * All return 0 or a negative errno; then the fields above say why. remote_complain() prints it and
+ * All return 0 or a negative errno; then the fields above say why. None may be called by a handler
+ * of the bus. remote_complain() prints it and
  * returns the exit code.
  */
 int remote_open(struct remote *ret, const struct command *command);

@@ -136,16 +136,11 @@ static bool any_note(struct json_object *document)
 static int peer_columns(const struct command *command, struct libscols_table *table,
 			struct json_object *document)
 {
-	static const int flags[COLUMN_COUNT] = {
-		[COLUMN_PEER] = SCOLS_FL_WRAP,
-		[COLUMN_ADDRESS] = SCOLS_FL_WRAP,
-	};
 	bool noted = (command->width == 0 || command->width >= NOTE_WANTS) && any_note(document);
 	unsigned count = noted ? COLUMN_COUNT : COLUMN_NOTE;
 
 	for (unsigned i = 0; i < count; i++)
-		if (!scols_table_new_column(table, column_titles[i], 0,
-					    flags[i]))
+		if (!scols_table_new_column(table, column_titles[i], 0, 0))
 			return -ENOMEM;
 	return 0;
 }
@@ -161,6 +156,90 @@ static int peer_rows(const struct command *command, struct libscols_table *table
 	return r;
 }
 
+/* --- widths --- */
+
+static size_t column_natural(struct libscols_table *table, size_t column)
+{
+	size_t widest = strlen(column_titles[column]);
+
+	for (size_t i = 0; i < scols_table_get_nlines(table); i++) {
+		struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(table, i),
+								 column);
+		const char *text = cell ? scols_cell_get_data(cell) : NULL;
+
+		if (text && strlen(text) > widest)
+			widest = strlen(text);
+	}
+	return widest;
+}
+
+static int cell_break(struct libscols_line *line, size_t column, size_t width)
+{
+	struct libscols_cell *cell = scols_line_get_cell(line, column);
+	const char *text = cell ? scols_cell_get_data(cell) : NULL;
+	char broken[2 * CELL_SIZE], *end = broken;
+
+	if (!text || strlen(text) <= width)
+		return 0;
+	for (size_t i = 0; text[i] && i < CELL_SIZE; i++) {
+		if (i > 0 && i % width == 0)
+			*end++ = '\n';
+		*end++ = text[i];
+	}
+	*end = '\0';
+	return scols_line_set_data(line, column, broken);
+}
+
+/* Its texts go on in the next line behind `width` letters. The library would rather take from a
+ * short address than from a long name. */
+static int column_break(struct libscols_table *table, size_t column, size_t width)
+{
+	struct libscols_column *settings = scols_table_get_column(table, column);
+	int r = scols_column_set_flags(settings, SCOLS_FL_WRAP);
+
+	if (r >= 0)
+		r = scols_column_set_safechars(settings, "\n");
+	if (r >= 0)
+		r = scols_column_set_wrapfunc(settings, scols_wrapnl_chunksize,
+					      scols_wrapnl_nextchunk, NULL);
+	for (size_t i = 0; r >= 0 && i < scols_table_get_nlines(table); i++)
+		r = cell_break(scols_table_get_line(table, i), column, width);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static void width_shrink(size_t *width, size_t least, size_t *over)
+{
+	size_t much = *width > least ? *width - least : 0;
+
+	much = much < *over ? much : *over;
+	*width -= much;
+	*over -= much;
+}
+
+/* Names give way before addresses, as in the table of --once. */
+static int peer_widths(const struct command *command, struct libscols_table *table)
+{
+	size_t count = scols_table_get_ncols(table), sum = count - 1, over;
+	size_t width[COLUMN_COUNT] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		width[i] = column_natural(table, i);
+		sum += width[i];
+	}
+	if (command->width == 0 || sum <= command->width)
+		return 0;
+	over = sum - command->width;
+	width_shrink(&width[COLUMN_PEER], 16, &over);
+	width_shrink(&width[COLUMN_ADDRESS], 18, &over);
+	width_shrink(&width[COLUMN_LINK], 8, &over);
+	width_shrink(&width[COLUMN_PEER], 8, &over);
+	width_shrink(&width[COLUMN_ADDRESS], 10, &over);
+	for (size_t i = COLUMN_PEER; i <= COLUMN_LINK; i++)
+		if (column_break(table, i, width[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int show_peers(const struct command *command, struct json_object *document)
 {
 	_drop_table_ struct libscols_table *table = table_new(command);
@@ -168,6 +247,8 @@ int show_peers(const struct command *command, struct json_object *document)
 
 	for (unsigned i = 0; r >= 0 && i < document_count(document, "Peers"); i++)
 		r = peer_rows(command, table, document_at(document, "Peers", i));
+	if (r >= 0)
+		r = peer_widths(command, table);
 	if (r >= 0)
 		r = scols_print_table(table);
 	return r < 0 ? -ENOMEM : 0;

@@ -15,11 +15,16 @@
 
 #define AGAIN_SEC 1
 
+#define LINK_PATH_SIZE 64
+#define LINKS_LARGEST 64
+
 struct monitor {
 	const struct command *command;
 	struct remote *remote;
 	bool begun; /* was connected once */
 	bool gone;  /* the daemon; said already */
+	char links[LINKS_LARGEST][LINK_PATH_SIZE]; /* to be looked at */
+	unsigned link_count;
 };
 
 static uint64_t now_usec(void)
@@ -147,14 +152,26 @@ static void link_print(const struct monitor *monitor, struct json_object *link)
 
 static int on_link(sd_bus_message *message, void *userdata, sd_bus_error *error)
 {
-	_drop_ struct json_object *link = NULL;
+	const char *path = sd_bus_message_get_path(message);
 	struct monitor *monitor = userdata;
 
-	/* the link as it is now, whichever of its properties the signal holds */
-	if (remote_properties(monitor->remote, sd_bus_message_get_path(message), BUS_NAME ".Link",
-			      &link) >= 0)
-		link_print(monitor, link);
+	for (unsigned i = 0; i < monitor->link_count; i++)
+		if (strcmp(monitor->links[i], path) == 0)
+			return 0;
+	if (monitor->link_count < LINKS_LARGEST)
+		snprintf(monitor->links[monitor->link_count++], LINK_PATH_SIZE, "%s", path);
 	return 0;
+}
+
+/* A link as it is now, whichever of its properties were signalled. */
+static void monitor_look(struct monitor *monitor)
+{
+	_drop_ struct json_object *link = NULL;
+	char path[LINK_PATH_SIZE];
+
+	strcpy(path, monitor->links[--monitor->link_count]);
+	if (remote_properties(monitor->remote, path, BUS_NAME ".Link", &link) >= 0)
+		link_print(monitor, link);
 }
 
 static int on_owner(sd_bus_message *message, void *userdata, sd_bus_error *error)
@@ -212,7 +229,9 @@ static int monitor_once(struct monitor *monitor, struct remote *remote)
 	daemon_print(monitor, false);
 	while (r >= 0) {
 		r = sd_bus_process(remote->bus, NULL);
-		if (r == 0)
+		if (r == 0 && monitor->link_count > 0)
+			monitor_look(monitor);
+		else if (r == 0)
 			r = sd_bus_wait(remote->bus, UINT64_MAX);
 		if (r == -EINTR)
 			r = 0;
