@@ -17,7 +17,7 @@
 struct probe_option {
 	const char *name; /* "expect" */
 	const char *key;  /* "ExpectMTU" */
-	char type;        /* on the bus */
+	char type;	  /* on the bus */
 	const char *text;
 };
 

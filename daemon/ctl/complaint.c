@@ -14,7 +14,7 @@
 #define DBUS_ERROR "org.freedesktop.DBus.Error."
 
 __attribute__((format(printf, 3, 4))) static void explain(struct remote *remote, int status,
-							   const char *format, ...)
+							  const char *format, ...)
 {
 	va_list arguments;
 
@@ -30,12 +30,14 @@ __attribute__((format(printf, 3, 4))) static void explain(struct remote *remote,
 static void explain_connection(struct remote *remote, int r)
 {
 	if (remote->at_other_host)
-		explain(remote, EXIT_UNABLE, "the other host's bus cannot be reached (%s): does "
-					     "\"ssh\" to it work, and is systemd-stdio-bridge there?",
+		explain(remote, EXIT_UNABLE,
+			"the other host's bus cannot be reached (%s): does "
+			"\"ssh\" to it work, and is systemd-stdio-bridge there?",
 			strerror(-r));
 	else if (r == -ENOENT || r == -ECONNREFUSED)
-		explain(remote, EXIT_UNABLE, "there is no system bus: D-Bus is not running here; "
-					     "\"mtuwatchd --once\" works without it");
+		explain(remote, EXIT_UNABLE,
+			"there is no system bus: D-Bus is not running here; "
+			"\"mtuwatchd --once\" works without it");
 	else if (r == -EACCES || r == -EPERM)
 		explain(remote, EX_NOPERM, "the system bus refuses the connection");
 	else
@@ -123,7 +125,8 @@ static void explain_silence(struct remote *remote)
 	if (remote->at_other_host && !remote->answered)
 		explain(remote, EXIT_UNABLE, "the other host's bus cannot be reached");
 	else
-		explain(remote, EXIT_UNABLE, "mtuwatchd does not answer: systemctl status mtuwatchd");
+		explain(remote, EXIT_UNABLE,
+			"mtuwatchd does not answer: systemctl status mtuwatchd");
 }
 
 void remote_explain(struct remote *remote, const sd_bus_error *error, const char *sender, int r)

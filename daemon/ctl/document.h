@@ -19,7 +19,8 @@ static inline void document_drop(struct json_object **object)
 /* Reads an a{sv} as an object. -ENOMEM, or what sd-bus says. */
 int document_from_message(sd_bus_message *message, struct json_object **ret);
 
-/* Takes both arrays over, also on error; the whole's verdict and severity are those of its parts. */
+/* Takes both arrays over, also on error; the whole's verdict and severity are those of its parts.
+ */
 struct json_object *document_new(const char *version, struct json_object *peers,
 				 struct json_object *links);
 

@@ -120,7 +120,7 @@ static int bad_verb(const char *name)
 	for (unsigned i = 0; i < VERB_COUNT; i++) {
 		names[i] = verbs[i].name;
 		length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s",
-					   i == 0	       ? ""
+					   i == 0		? ""
 					   : i < VERB_COUNT - 1 ? ", "
 								: " and ",
 					   names[i]);

@@ -16,7 +16,7 @@ struct remote {
 	sd_bus *bus;
 	struct progress progress;
 	bool at_other_host;
-	bool answered; /* something was, once */
+	bool answered;		/* something was, once */
 	uint64_t deadline_usec; /* CLOCK_MONOTONIC; no check takes longer; 0: none */
 
 	/* why the last call failed */

@@ -141,7 +141,8 @@ static void head_print(const struct command *command, struct json_object *object
 /* "1500 of 9000 bytes there, 9000 back" */
 static void sizes_print(struct json_object *path)
 {
-	uint64_t there = document_number(path, "PathMTU"), back = document_number(path, "ReturnMTU");
+	uint64_t there = document_number(path, "PathMTU"),
+		 back = document_number(path, "ReturnMTU");
 	uint64_t expected = document_number(path, "ExpectedMTU");
 
 	label_print("Passes");
@@ -188,7 +189,8 @@ static void method_print(struct json_object *path)
 
 static void kernel_print(struct json_object *path)
 {
-	uint64_t mss = document_number(path, "SocketMSS"), clamp = document_number(path, "ClampMTU");
+	uint64_t mss = document_number(path, "SocketMSS"),
+		 clamp = document_number(path, "ClampMTU");
 
 	label_print("This host");
 	printf("link MTU %" PRIu64 ", the kernel uses %" PRIu64, document_number(path, "LinkMTU"),

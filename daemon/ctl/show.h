@@ -21,6 +21,6 @@ void show_peer(const struct command *command, struct json_object *document,
 	       struct json_object *peer);
 void show_link(const struct command *command, struct json_object *link);
 
-/* "MTU CRITICAL - san-a black-hole 1500/9000 (on-link) | 'san-a mtu'=1500B;9000:;;68;65535". Returns
- * the exit code. */
+/* "MTU CRITICAL - san-a black-hole 1500/9000 (on-link) | 'san-a mtu'=1500B;9000:;;68;65535".
+ * Returns the exit code. */
 int show_nagios(struct json_object *document, FILE *out);

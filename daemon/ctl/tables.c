@@ -163,8 +163,8 @@ static size_t column_natural(struct libscols_table *table, size_t column)
 	size_t widest = strlen(column_titles[column]);
 
 	for (size_t i = 0; i < scols_table_get_nlines(table); i++) {
-		struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(table, i),
-								 column);
+		struct libscols_cell *cell =
+			scols_line_get_cell(scols_table_get_line(table, i), column);
 		const char *text = cell ? scols_cell_get_data(cell) : NULL;
 
 		if (text && strlen(text) > widest)

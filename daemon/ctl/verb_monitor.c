@@ -21,8 +21,8 @@
 struct monitor {
 	const struct command *command;
 	struct remote *remote;
-	bool begun; /* was connected once */
-	bool gone;  /* the daemon; said already */
+	bool begun;				   /* was connected once */
+	bool gone;				   /* the daemon; said already */
 	char links[LINKS_LARGEST][LINK_PATH_SIZE]; /* to be looked at */
 	unsigned link_count;
 };
@@ -144,9 +144,9 @@ static void link_print(const struct monitor *monitor, struct json_object *link)
 		event_print_json(monitor, "link", event);
 		return;
 	}
-	snprintf(text, sizeof(text), "link %s: MTU %" PRIu64 ", %s%s%s", document_text(link, "Name"),
-		 document_number(link, "MTU"), document_number(link, "Up") ? "up" : "down",
-		 finding[0] ? "; " : "", finding);
+	snprintf(text, sizeof(text), "link %s: MTU %" PRIu64 ", %s%s%s",
+		 document_text(link, "Name"), document_number(link, "MTU"),
+		 document_number(link, "Up") ? "up" : "down", finding[0] ? "; " : "", finding);
 	text_print(monitor, severity, words_severity(severity), text);
 }
 
@@ -198,13 +198,14 @@ static int monitor_listen(struct monitor *monitor, struct remote *remote)
 		 "',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
 		 "path_namespace='" BUS_ROOT "/link',arg0='" BUS_NAME ".Link'",
 		 on_link},
-		{"type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='" BUS_NAME
-		 "'",
+		{"type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0="
+		 "'" BUS_NAME "'",
 		 on_owner},
 	};
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		int r = sd_bus_add_match(remote->bus, NULL, list[i].match, list[i].handler, monitor);
+		int r = sd_bus_add_match(remote->bus, NULL, list[i].match, list[i].handler,
+					 monitor);
 
 		if (r < 0)
 			return remote_failed(remote, r, "listening");

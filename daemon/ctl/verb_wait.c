@@ -19,8 +19,8 @@
 
 struct awaited {
 	struct json_object *seen; /* as it was last, NULL never */
-	uint64_t before_usec;     /* the daemon's clock when it was first seen */
-	bool known;               /* before_usec is */
+	uint64_t before_usec;	  /* the daemon's clock when it was first seen */
+	bool known;		  /* before_usec is */
 	bool proven;
 };
 
@@ -65,7 +65,8 @@ static void awaited_see(struct awaited *peer, struct json_object *seen, bool fre
 	if (!peer->known || last < peer->before_usec)
 		peer->before_usec = last;
 	peer->known = true;
-	peer->proven = peer_is_consistent(seen) && (fresh || peer_is_newer(seen, peer->before_usec));
+	peer->proven =
+		peer_is_consistent(seen) && (fresh || peer_is_newer(seen, peer->before_usec));
 }
 
 /* Everybody may look. */

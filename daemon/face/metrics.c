@@ -29,8 +29,8 @@ struct metrics {
 	char *path, *beside;
 	uint64_t interval_usec;
 	uint64_t begun_usec, ended_usec; /* CLOCK_MONOTONIC; 0 never */
-	uint64_t cost_usec;              /* of the last file */
-	bool dirty;                      /* since the last file was begun */
+	uint64_t cost_usec;		 /* of the last file */
+	bool dirty;			 /* since the last file was begun */
 	FILE *out;
 	struct metrics_place place;
 	bool written; /* the file is ours */
@@ -70,9 +70,8 @@ static void metrics_end(struct metrics *metrics, int error)
 	if (error < 0)
 		unlink(metrics->beside);
 	if (error < 0 && error != metrics->said)
-		journal_plain(metrics->journal, LOG_WARNING,
-			      "MetricsFile=%s cannot be written: %s", metrics->path,
-			      strerror(-error));
+		journal_plain(metrics->journal, LOG_WARNING, "MetricsFile=%s cannot be written: %s",
+			      metrics->path, strerror(-error));
 	metrics->said = error < 0 ? error : 0;
 	metrics->ended_usec = now_usec();
 	metrics_arm(metrics);
@@ -152,7 +151,8 @@ void metrics_changed(struct metrics *metrics)
 	metrics_arm(metrics);
 }
 
-/* "/folder/.name.new": no collector takes a hidden file, or one that ends otherwise, for metrics. */
+/* "/folder/.name.new": no collector takes a hidden file, or one that ends otherwise, for metrics.
+ */
 static int metrics_name(struct metrics *metrics, const char *path)
 {
 	const char *slash = strrchr(path, '/');

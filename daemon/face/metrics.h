@@ -12,7 +12,7 @@
 struct metrics;
 
 struct metrics_options {
-	const char *path;       /* absolute; copied */
+	const char *path;	/* absolute; copied */
 	uint64_t interval_usec; /* written at least so often */
 };
 

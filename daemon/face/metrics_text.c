@@ -56,8 +56,7 @@ static void datum_label(struct datum *datum)
 	char address[ADDRESS_TEXT_SIZE], *end = datum->labels;
 
 	end = label_put(end, "peer", datum->peer->name);
-	end = label_put(stpcpy(end, ","), "address",
-			words_address(&datum->path->address, address));
+	end = label_put(stpcpy(end, ","), "address", words_address(&datum->path->address, address));
 	label_put(stpcpy(end, ","), "interface", words_link(datum->path));
 }
 

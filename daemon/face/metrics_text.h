@@ -11,7 +11,7 @@
 /* How far the text is. Begins empty. */
 struct metrics_place {
 	unsigned family;
-	bool begun;                       /* the family's HELP and TYPE are there */
+	bool begun;			   /* the family's HELP and TYPE are there */
 	char after[PEER_NAME_LONGEST + 1]; /* the last peer of it that is done, "" none */
 };
 

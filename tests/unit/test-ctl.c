@@ -102,8 +102,8 @@ END_TEST
 
 START_TEST(exit_codes_of_parts)
 {
-	struct json_object *none = document_new("1", json_object_new_array(),
-						json_object_new_array());
+	struct json_object *none =
+		document_new("1", json_object_new_array(), json_object_new_array());
 	struct json_object *links;
 
 	ck_assert_int_eq(document_exit_code(none), 3);
@@ -208,7 +208,8 @@ START_TEST(one_fault_is_said_once)
 	sample.link[1].findings = path->findings;
 	document = example_document(&sample);
 	text = printed(show_faults, &command, document);
-	ck_assert_ptr_nonnull(strstr(text, "warning: peer san-a (192.0.2.10) by eth1: misconfigured"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "warning: peer san-a (192.0.2.10) by eth1: misconfigured"));
 	ck_assert_ptr_null(strstr(strstr(text, "warning: ") + 1, "warning: "));
 	json_object_put(document);
 	free(text);
@@ -287,9 +288,10 @@ START_TEST(plugin)
 	sample.paths[3].announced.locus = LOCUS_ON_LINK;
 	document = example_document(&sample);
 	line = nagios_line(document, 2);
-	ck_assert_ptr_eq(strstr(line, "MTU CRITICAL - san-a black-hole 1500/9000 (on-link); 2 of 3 "
-				      "well | 'db mtu'=9000B;9000:;;68;65535 'db rtt'=0.000120s;;;0 "
-				      "'db sent'=16c 'db lost'=2c "),
+	ck_assert_ptr_eq(strstr(line,
+				"MTU CRITICAL - san-a black-hole 1500/9000 (on-link); 2 of 3 "
+				"well | 'db mtu'=9000B;9000:;;68;65535 'db rtt'=0.000120s;;;0 "
+				"'db sent'=16c 'db lost'=2c "),
 			 line);
 	/* two paths by different links have different labels */
 	ck_assert_ptr_nonnull(strstr(line, " 'san-a 192.0.2.10 eth0 mtu'=9000B;"));
@@ -318,7 +320,8 @@ START_TEST(plugin_is_clean)
 {
 	struct json_object *document = json_tokener_parse(
 		"{\"Severity\":\"critical\",\"Peers\":[{\"Name\":\"a|b'c\\nd=e\",\"Severity\":"
-		"\"critical\",\"Verdict\":\"black-hole\",\"Locus\":\"after | x\",\"Paths\":[{}]}]}");
+		"\"critical\",\"Verdict\":\"black-hole\",\"Locus\":\"after | "
+		"x\",\"Paths\":[{}]}]}");
 	char *line = nagios_line(document, 2);
 
 	ck_assert_str_eq(line, "MTU CRITICAL - a b c d e black-hole (after   x) | 'a b c d e "
@@ -335,14 +338,16 @@ START_TEST(plugin_names_the_worst)
 
 	for (unsigned i = 0; i < 20; i++) {
 		snprintf(text, sizeof(text),
-			 "{\"Name\":\"p%02u\",\"Severity\":\"%s\",\"Verdict\":\"%s\",\"Paths\":[{}]}",
+			 "{\"Name\":\"p%02u\",\"Severity\":\"%s\",\"Verdict\":\"%s\",\"Paths\":[{}]"
+			 "}",
 			 i, i == 17 ? "critical" : "warning", i == 17 ? "partial" : "lossy");
 		json_object_array_add(peers, json_tokener_parse(text));
 	}
 	document = document_new("1", peers, json_object_new_array());
 	line = nagios_line(document, 2);
-	ck_assert_ptr_eq(strstr(line, "MTU CRITICAL - p17 partial, p00 lossy, p01 lossy, p02 lossy, "
-				      "p03 lossy and 15 more |"),
+	ck_assert_ptr_eq(strstr(line,
+				"MTU CRITICAL - p17 partial, p00 lossy, p01 lossy, p02 lossy, "
+				"p03 lossy and 15 more |"),
 			 line);
 	free(line);
 	json_object_put(document);
@@ -353,11 +358,13 @@ END_TEST
 
 START_TEST(nearest_names)
 {
-	static const char *const names[] = {"san-a", "db", "a-peer-with-a-name-of-forty-characters-1"};
+	static const char *const names[] = {"san-a", "db",
+					    "a-peer-with-a-name-of-forty-characters-1"};
 
 	ck_assert_str_eq(value_nearest("sna-a", names, 3), "san-a");
-	ck_assert_str_eq(value_nearest("bd1", (const char *const[]){"db1", "xyz"}, 2), "db1");
-	ck_assert_str_eq(value_nearest("a-peer-with-a-name-of-forty-charactres-1", names, 3), names[2]);
+	ck_assert_str_eq(value_nearest("db2", (const char *const[]){"db1", "xyz"}, 2), "db1");
+	ck_assert_str_eq(value_nearest("a-peer-with-a-name-of-forty-charactres-1", names, 3),
+			 names[2]);
 	ck_assert_ptr_null(value_nearest("nothing-like-it", names, 3));
 	ck_assert_ptr_null(value_nearest("x", NULL, 0));
 }
@@ -372,13 +379,13 @@ START_TEST(errors_in_words)
 		const char *words;
 		bool denied, absent, broken;
 	} list[] = {
-		{DBUS ".Error.ServiceUnknown", DBUS, 3, "mtuwatchd is not running: systemctl", false,
-		 false, true},
+		{DBUS ".Error.ServiceUnknown", DBUS, 3, "mtuwatchd is not running: systemctl",
+		 false, false, true},
 		{"org.freedesktop.systemd1.NoSuchUnit", DBUS, 3, "mtuwatchd is not running", false,
 		 false, true},
 		{"System.Error.EEXIST", DBUS, 3, "mtuwatchd is not running", false, false, true},
-		{DBUS ".Error.AccessDenied", DBUS, 77, "the bus does not let this user", true, false,
-		 false},
+		{DBUS ".Error.AccessDenied", DBUS, 77, "the bus does not let this user", true,
+		 false, false},
 		{DBUS ".Error.AccessDenied", ":1.5", 77, "not authorised: try it with sudo", true,
 		 false, false},
 		{DBUS ".Error.InteractiveAuthorizationRequired", ":1.5", 77, "without a password",

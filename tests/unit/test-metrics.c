@@ -185,7 +185,8 @@ START_TEST(never_twice)
 	char *text;
 
 	example_init(&sample);
-	/* two paths that differ in nothing, a peer with a link's name, two numbers of one finding */
+	/* two paths that differ in nothing, a peer with a link's name, two numbers of one finding
+	 */
 	sample.paths[3].address = sample.paths[2].address;
 	strcpy(sample.paths[3].link_name, sample.paths[2].link_name);
 	more.should = 8000;
