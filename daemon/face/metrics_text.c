@@ -114,6 +114,14 @@ static void tell_verdict(const struct datum *datum)
 	}
 }
 
+static void tell_severity(const struct datum *datum)
+{
+	for (enum severity i = SEVERITY_OK; i <= SEVERITY_CRITICAL; i++) {
+		datum_own(datum, "severity", words_severity(i));
+		number_print(datum, datum->path->announced.severity == i);
+	}
+}
+
 static void tell_rtt(const struct datum *datum)
 {
 	if (!datum->path->rtt_usec)
@@ -171,6 +179,8 @@ static const struct family {
 	 tell_expected},
 	{"mtuwatchd_verdict", "gauge", "1 for the verdict on the path, 0 for all others.",
 	 tell_verdict},
+	{"mtuwatchd_severity", "gauge",
+	 "1 for the severity of the verdict on the path, 0 for all others.", tell_severity},
 	{"mtuwatchd_probe_rtt_seconds", "gauge", "Round-trip time of probes, smoothed.", tell_rtt},
 	{"mtuwatchd_probes_sent_total", "counter",
 	 "Probes sent: small ones (control) and those of any larger size (full).", tell_sent},
@@ -186,7 +196,7 @@ static const struct family {
 	{"mtuwatchd_build_info", "gauge", "1; the version is in the label.", NULL},
 };
 enum {
-	FAMILY_FINDING = 8,
+	FAMILY_FINDING = 9,
 	FAMILY_LINK,
 	FAMILY_BUILD,
 	FAMILY_COUNT,

@@ -118,6 +118,8 @@ START_TEST(all_is_told)
 	assert_line(text, "mtuwatchd_expected_mtu_bytes" SAN "} 9000");
 	assert_line(text, "mtuwatchd_verdict" SAN ",verdict=\"black-hole\"} 1");
 	assert_line(text, "mtuwatchd_verdict" SAN ",verdict=\"consistent\"} 0");
+	assert_line(text, "mtuwatchd_severity" SAN ",severity=\"critical\"} 1");
+	assert_line(text, "mtuwatchd_severity" SAN ",severity=\"ok\"} 0");
 	assert_line(text, "mtuwatchd_probe_rtt_seconds" SAN "} 0.000120");
 	assert_line(text, "mtuwatchd_probes_sent_total" SAN ",size=\"control\"} 7");
 	assert_line(text, "mtuwatchd_probes_sent_total" SAN ",size=\"full\"} 9");
@@ -131,8 +133,8 @@ START_TEST(all_is_told)
 	assert_line(text, "mtuwatchd_link_mtu_bytes{interface=\"eth1\"} 9000");
 	assert_line(text, "mtuwatchd_build_info{version=\"" VERSION "\"} 1");
 	ck_assert_uint_eq(occurrences(text, "mtuwatchd_verdict{"), 4 * VERDICT_COUNT);
-	ck_assert_uint_eq(occurrences(text, "# TYPE "), 11);
-	ck_assert_uint_eq(occurrences(text, "# HELP "), 11);
+	ck_assert_uint_eq(occurrences(text, "# TYPE "), 12);
+	ck_assert_uint_eq(occurrences(text, "# HELP "), 12);
 	assert_unique(text);
 	ck_assert_int_le(promtool_check(text), 0);
 	free(text);
