@@ -517,7 +517,22 @@ def zsh_line(words):
     return re.sub(CODES, "", seen)
 
 
+def case_ctl_manual():
+    """every example in mtuwatchctl(1) is a command line that works"""
+    service_fresh(BASE_CONFIG.replace("[Peer san]", "[Peer san-a]"))
+    wait_for("san-a consistent", lambda: peer_property("san-a", "Verdict") == "consistent")
+    prefix = os.path.dirname(os.path.dirname(shutil.which(CTL)))
+    with open(f"{prefix}/share/man/man1/mtuwatchctl.1", encoding="utf-8") as page:
+        examples = [line[2:].strip().replace("\\-", "-") for line in page if line.startswith("$ ")]
+    expect(len(examples) >= 7, examples)
+    for example in examples:
+        words = re.split(r" [|&]", example)[0].split()
+        expect_equal("program", words[0], CTL)
+        if "-H" not in words:  # case_ctl_other_host has a host
+            ctl(*words[1:])
+
+
 CASES = (case_ctl_list, case_ctl_status, case_ctl_check, case_ctl_probe, case_ctl_links,
-         case_ctl_wait, case_ctl_monitor, case_ctl_manage, case_ctl_usage, case_ctl_unable,
+         case_ctl_wait, case_ctl_monitor, case_ctl_manage, case_ctl_usage, case_ctl_unable, case_ctl_manual,
          case_ctl_screens, case_ctl_paged, case_ctl_other_host, case_wait_unit, case_metrics,
          case_completions)
