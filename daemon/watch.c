@@ -165,6 +165,7 @@ static int on_loop(sd_event_source *source, void *userdata)
 		return 0;
 	watch->changed = false;
 	bus_totals_changed(watch->bus);
+	metrics_changed(watch->metrics);
 	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault",
 		   watch->roster.peer_count, watch->roster.link_count,
 		   roster_peers_faulty(&watch->roster), roster_links_faulty(&watch->roster));
@@ -192,6 +193,26 @@ static void watch_open_responder(struct watch *watch)
 			      port, strerror(-r));
 }
 
+/* As configured. Nothing that fails here is a reason to stop watching. */
+static void watch_open_metrics(struct watch *watch)
+{
+	struct metrics_options options = {
+		.path = watch->config->metrics_file,
+		.interval_usec = watch->config->defaults.interval_usec,
+	};
+	int r;
+
+	if (watch->metrics && metrics_is(watch->metrics, &options))
+		return;
+	watch->metrics = metrics_free(watch->metrics);
+	if (!options.path || watch->options.requests || watch->options.quiet)
+		return;
+	r = metrics_new(&watch->metrics, watch->event, &watch->roster, &watch->journal, &options);
+	if (r < 0)
+		journal_plain(&watch->journal, LOG_ERR, "MetricsFile=%s: %s", options.path,
+			      strerror(-r));
+}
+
 int watch_reload(struct watch *watch, char **ret_error)
 {
 	struct config *config = NULL, *old = watch->config;
@@ -210,6 +231,7 @@ int watch_reload(struct watch *watch, char **ret_error)
 	config_free(old);
 	watch->pace.bits_per_sec = config->probe_bandwidth;
 	watch_open_responder(watch);
+	watch_open_metrics(watch);
 	watch_links_expect(watch);
 	watch_storage_configure(watch);
 	r = watch_peers_configure(watch);
@@ -295,6 +317,7 @@ static int watch_open(struct watch *watch)
 		return r;
 	watch->changed = true;
 	watch_open_responder(watch);
+	watch_open_metrics(watch);
 	if (!watch->options.quiet)
 		journal_started(&watch->journal, &watch->roster);
 	watch_links_tell(watch);
@@ -334,6 +357,7 @@ struct watch *watch_free(struct watch *watch)
 	if (!watch)
 		return NULL;
 	watch->bus = bus_free(watch->bus);
+	watch->metrics = metrics_free(watch->metrics);
 	watch_requests_free(watch);
 	watch_storage_free(watch);
 	watch_peers_free(watch);

@@ -10,6 +10,7 @@
 #include "core/queue.h"
 #include "core/roster.h"
 #include "face/bus.h"
+#include "face/metrics.h"
 #include "watch.h"
 #include "world/links.h"
 #include "world/names.h"
@@ -86,6 +87,7 @@ struct watch {
 	struct neighbours *neighbours;
 	struct receive *receive;        /* NULL: counters are not read */
 	struct bus *bus;
+	struct metrics *metrics;       /* NULL: MetricsFile= is empty */
 	struct roster roster;
 	struct queue queue;
 	unsigned queue_room;

@@ -47,7 +47,7 @@ static const struct key daemon_keys[] = {
 	 .initial = "10M"},
 	{"Responder", &type_responder, IN(config, responder_port), BETWEEN(2, UINT16_MAX),
 	 .initial = "no"},
-	{"MetricsFile", &type_path, IN(config, metrics_file), .initial = "", .later = true},
+	{"MetricsFile", &type_path, IN(config, metrics_file), .initial = ""},
 	{"Clamp", &type_clamp, IN(config, clamp), .initial = "off", .later = true},
 	{"ClampDiscovered", &type_boolean, IN(config, clamp_discovered), .initial = "no",
 	 .later = true},

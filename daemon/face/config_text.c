@@ -49,7 +49,7 @@ bool value_is_utf8(const char *text, size_t length)
 	return true;
 }
 
-#define WORD_LONGEST 31
+#define WORD_LONGEST 63
 
 /* Insertions, deletions and replacements from one word to the other, case aside. */
 static unsigned edit_distance(const char *from, const char *to)

@@ -63,6 +63,10 @@ enum report_form {
 /* The whole document that Describe() returns and --json prints. malloc'ed; NULL out of memory. */
 char *report_json(const struct roster *roster, bool pretty);
 
+/* Any JSON as we print it. The text is the object's; NULL out of memory. */
+struct json_object;
+const char *report_json_text(struct json_object *object, bool pretty);
+
 /* The faults that the last table told of, in the order of their text. Begins empty. */
 struct report_told {
 	char **texts;

@@ -79,6 +79,18 @@ static int get_reason(const struct peer *peer, const struct path *path, struct f
 	return string_take(ret, words_reason(peer, path, &path->announced));
 }
 
+static int get_text(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	path = path_shown(peer, path);
+	return string_take(ret, words_verdict_sentence(peer, path, &path->announced));
+}
+
+static int get_advice(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	path = path_shown(peer, path);
+	return string_take(ret, words_verdict_advice(peer, path, &path->announced));
+}
+
 static int get_path_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
 	ret->u32 = path_shown(peer, path)->announced.path_mtu;
@@ -290,6 +302,8 @@ const struct peer_field report_peer_fields[] = {
 	{"Verdict", FIELD_STRING, true, true, get_verdict},
 	{"Severity", FIELD_STRING, true, true, get_severity},
 	{"Reason", FIELD_STRING, true, true, get_reason},
+	{"Text", FIELD_STRING, true, true, get_text},
+	{"Advice", FIELD_STRING, true, true, get_advice},
 	{"PathMTU", FIELD_U32, true, true, get_path_mtu},
 	{"ReturnMTU", FIELD_U32, true, true, get_return_mtu},
 	{"ExpectedMTU", FIELD_U32, true, true, get_expected_mtu},

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <json-c/json_visit.h>
 #include <json-c/printbuf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,23 @@ static int array_print_empty(struct json_object *array, struct printbuf *out, in
 	return printbuf_memappend(out, "[]", 2);
 }
 
-/* Hands on an array that is complete. */
-static struct json_object *array_end(struct json_object *array)
+static int array_visit(struct json_object *value, int flags, struct json_object *parent,
+		       const char *key, size_t *index, void *userdata)
 {
-	if (array && json_object_array_length(array) == 0)
-		json_object_set_serializer(array, array_print_empty, NULL, NULL);
-	return json_object_get(array);
+	if (json_object_is_type(value, json_type_array) && json_object_array_length(value) == 0)
+		json_object_set_serializer(value, array_print_empty, NULL, NULL);
+	return JSON_C_VISIT_RETURN_CONTINUE;
+}
+
+const char *report_json_text(struct json_object *object, bool pretty)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	if (pretty) {
+		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+		json_c_visit(object, 0, array_visit, NULL);
+	}
+	return json_object_to_json_string_ext(object, flags);
 }
 
 /* Both take `value` over, also when they fail. */
@@ -86,7 +98,7 @@ static struct json_object *json_findings(const struct findings *findings)
 	for (unsigned i = 0; array && i < findings->count; i++)
 		if (array_add(array, json_finding(&findings->list[i])) < 0)
 			return NULL;
-	return array_end(array);
+	return json_object_get(array);
 }
 
 static struct json_object *json_paths(const struct peer *peer);
@@ -145,7 +157,7 @@ static struct json_object *json_paths(const struct peer *peer)
 	for (unsigned i = 0; array && i < peer->path_count; i++)
 		if (array_add(array, json_peer(peer, &peer->paths[i])) < 0)
 			return NULL;
-	return array_end(array);
+	return json_object_get(array);
 }
 
 static struct json_object *json_link(const struct link_state *state)
@@ -173,7 +185,7 @@ static struct json_object *json_peers(const struct roster *roster)
 	for (unsigned i = 0; array && i < roster->peer_count; i++)
 		if (array_add(array, json_peer(roster->peers[i], NULL)) < 0)
 			return NULL;
-	return array_end(array);
+	return json_object_get(array);
 }
 
 static struct json_object *json_links(const struct roster *roster)
@@ -183,13 +195,13 @@ static struct json_object *json_links(const struct roster *roster)
 	for (unsigned i = 0; array && i < roster->link_count; i++)
 		if (array_add(array, json_link(roster->links[i])) < 0)
 			return NULL;
-	return array_end(array);
+	return json_object_get(array);
 }
 
 char *report_json(const struct roster *roster, bool pretty)
 {
 	_drop_json_ struct json_object *all = json_object_new_object();
-	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+	const char *text;
 
 	if (!all || object_add_text(all, "Version", VERSION) < 0 ||
 	    object_add_text(all, "Verdict", words_verdict(roster_verdict(roster))) < 0 ||
@@ -197,7 +209,6 @@ char *report_json(const struct roster *roster, bool pretty)
 	    object_add(all, "Peers", json_peers(roster)) < 0 ||
 	    object_add(all, "Links", json_links(roster)) < 0)
 		return NULL;
-	flags |= pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : 0;
-	const char *text = json_object_to_json_string_ext(all, flags);
+	text = report_json_text(all, pretty);
 	return text ? strdup(text) : NULL;
 }

@@ -5,27 +5,11 @@
  */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cells.h"
 #include "words.h"
-
-enum column {
-	COLUMN_PEER,
-	COLUMN_ADDRESS,
-	COLUMN_LINK,
-	COLUMN_SIZES,
-	COLUMN_VERDICT,
-	COLUMN_SINCE,
-	COLUMN_NOTE,
-};
-#define COLUMN_COUNT 7
-#define CELL_SIZE 128
-
-static const char *const column_titles[COLUMN_COUNT] = {"PEER",	   "ADDRESS", "LINK", "PASSES/OF",
-							"VERDICT", "SINCE",   "NOTE"};
 
 struct row {
 	char cell[COLUMN_COUNT][CELL_SIZE];
@@ -39,54 +23,21 @@ struct table {
 	unsigned width[COLUMN_COUNT];
 };
 
-static void cell_since(char *cell, uint64_t since_usec)
-{
-	struct timespec now;
-	uint64_t sec;
-
-	if (since_usec == 0)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	sec = since_usec / USEC_PER_SEC;
-	sec = (uint64_t)now.tv_sec > sec ? (uint64_t)now.tv_sec - sec : 0;
-	if (sec < 60)
-		snprintf(cell, CELL_SIZE, "%" PRIu64 "s", sec);
-	else if (sec < 3600)
-		snprintf(cell, CELL_SIZE, "%" PRIu64 "min", sec / 60);
-	else if (sec < 48 * 3600)
-		snprintf(cell, CELL_SIZE, "%" PRIu64 "h", sec / 3600);
-	else
-		snprintf(cell, CELL_SIZE, "%" PRIu64 "d", sec / 86400);
-}
-
-static void cell_sizes(char *cell, const struct path *path)
-{
-	uint32_t mtu = words_size(&path->announced), expected = path->facts.expected;
-
-	if (mtu && expected)
-		snprintf(cell, CELL_SIZE, "%u/%u", mtu, expected);
-	else if (mtu)
-		snprintf(cell, CELL_SIZE, "%u", mtu);
-	else if (expected)
-		snprintf(cell, CELL_SIZE, "-/%u", expected);
-}
-
-/* Where it is. Why it is so is in the sentence below, if there is one. */
-static void cell_note(char *cell, const struct peer *peer, const struct path *path)
+static void row_note(struct row *row, const struct peer *peer, const struct path *path)
 {
 	const struct judgement *judgement = &path->announced;
-	char *text = words_place(path, judgement), router[ADDRESS_TEXT_SIZE];
+	char *place = words_place(path, judgement), *reason = words_reason(peer, path, judgement);
+	char router[ADDRESS_TEXT_SIZE];
+	struct note note = {
+		.place = place ? place : "",
+		.router = words_address(&judgement->router, router),
+		.reason = reason ? reason : "",
+		.told = judgement->severity >= SEVERITY_NOTICE,
+	};
 
-	if (text && text[0])
-		snprintf(cell, CELL_SIZE, "%s", text);
-	else if (judgement->router.family != ADDRESS_NONE)
-		snprintf(cell, CELL_SIZE, "%s", words_address(&judgement->router, router));
-	free(text);
-	if (cell[0] || judgement->severity >= SEVERITY_NOTICE)
-		return;
-	text = words_reason(peer, path, judgement);
-	snprintf(cell, CELL_SIZE, "%s", text ? text : "");
-	free(text);
+	cell_note(row->cell[COLUMN_NOTE], &note);
+	free(place);
+	free(reason);
 }
 
 static void row_fill(struct row *row, const struct peer *peer, const struct path *path)
@@ -101,9 +52,9 @@ static void row_fill(struct row *row, const struct peer *peer, const struct path
 	snprintf(row->cell[COLUMN_LINK], CELL_SIZE, "%s", words_link(path));
 	snprintf(row->cell[COLUMN_VERDICT], CELL_SIZE, "%s",
 		 words_verdict(path->announced.verdict));
-	cell_sizes(row->cell[COLUMN_SIZES], path);
+	cell_sizes(row->cell[COLUMN_SIZES], words_size(&path->announced), path->facts.expected);
 	cell_since(row->cell[COLUMN_SINCE], path->since_usec);
-	cell_note(row->cell[COLUMN_NOTE], peer, path);
+	row_note(row, peer, path);
 	for (unsigned i = 0; i < COLUMN_NOTE; i++)
 		if (!row->cell[i][0])
 			strcpy(row->cell[i], "-");

@@ -5,6 +5,8 @@
 The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing is
 downloaded, nothing here is changed. All mounts live in a mount namespace of their own and go with
 it. BUILD_DIR names the build to install; the journal and the console are kept there. Speaks TAP.
+
+usage: run.py [CASE...]     a case is named by the beginning of its function's name behind "case_"
 """
 
 import json
@@ -18,7 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
-DEADLINE = 280
+DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
 EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
@@ -32,7 +34,7 @@ Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
-ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py
+ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
 StandardError=inherit
@@ -79,9 +81,11 @@ def root_prepare(upper):
     units = os.path.join(upper, "etc/systemd/system")
     for unit in MASKED:
         os.symlink("/dev/null", os.path.join(units, unit))
-    write(os.path.join(units, "mtuwatchd-test.service"), TEST_UNIT)
+    write(os.path.join(units, "mtuwatchd-test.service"),
+          TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
     if build_sanitized():
-        write(os.path.join(units, "mtuwatchd.service.d/sanitized.conf"), SANITIZED_DROP_IN)
+        for unit in ("mtuwatchd", "mtuwatchd-wait@"):
+            write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
     wanted = os.path.join(units, "multi-user.target.wants")
     os.makedirs(wanted)
     os.symlink("../mtuwatchd-test.service", os.path.join(wanted, "mtuwatchd-test.service"))
@@ -178,7 +182,7 @@ def inside_namespace():
 
 
 def main():
-    if sys.argv[1:] == ["--inside-namespace"]:
+    if sys.argv[1:2] == ["--inside-namespace"]:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         sys.exit(inside_namespace())
     if os.geteuid() != 0:
@@ -187,7 +191,7 @@ def main():
     if missing:
         skip_all("not installed: " + " ".join(missing))
     os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable,
-                          os.path.abspath(__file__), "--inside-namespace"])
+                          os.path.abspath(__file__), "--inside-namespace", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ END_TEST
 START_TEST(later)
 {
 	static const char *const daemon[] = {
-		"MetricsFile=/run/x",	  "Clamp=route",  "Clamp=link",
+		"Clamp=route",		  "Clamp=link",
 		"ClampDiscovered=on",	  "ClampAfter=4", "ClampFloor=1500",
 		"ClampRetry=11min",
 	};
