@@ -171,39 +171,6 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	watch->changed |= todo->announced || todo->details || todo->findings_changed;
 }
 
-/*
- * What other paths by the same link say: one that fails at the same size bears the fault out; one
- * that passes through this peer refutes it, since the peer only keeps large pings from itself.
- */
-static void path_compare(struct watch *watch, struct path *path)
-{
-	const struct evidence *mine = path->check ? &path->check->result.main : NULL;
-
-	path->facts.borne_out = false;
-	path->facts.refuted = false;
-	path->facts.told_by = (struct address){ 0 };
-	if (!mine || mine->outcome != OUTCOME_LESS)
-		return;
-	WATCH_PATHS(watch, other) {
-		struct address gateway = other->route.gateway;
-
-		if (other == path || other->route.link != path->route.link ||
-		    address_equal(&other->address, &path->address))
-			continue;
-		gateway.zone = path->address.zone;
-		path->facts.borne_out |= other->evidence.outcome == OUTCOME_LESS &&
-					 other->evidence.passes == mine->passes &&
-					 other->evidence.full == mine->full;
-		if (other->evidence.reported && other->evidence.outcome == OUTCOME_LESS &&
-		    other->evidence.passes == mine->passes &&
-		    address_equal(&other->route.gateway, &path->route.gateway) && !path->facts.on_link)
-			path->facts.told_by = other->evidence.router;
-		path->facts.refuted |= other->announced.verdict == VERDICT_CONSISTENT &&
-				       other->announced.path_mtu >= mine->full &&
-				       address_equal(&gateway, &path->address);
-	}
-}
-
 /* The round is over. False when it turned out to be worth nothing. */
 static bool path_close(struct watch *watch, struct path *path, const struct moment *moment,
 		       struct todo *todo)
@@ -215,10 +182,11 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}
-	path_compare(watch, path);
+	witness_compare(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		flow_end_syn(watch, &path->flows[i]);
 	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
+	witness_update(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		watch_flow_release_ports(watch, &path->flows[i], path->kind);
 	path_lint(path, links_by_index(watch->links, path->route.link), todo);
@@ -255,6 +223,19 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 	watch_path_put(watch, path);
 }
 
+/* False when it is to come again a little later. */
+static bool path_admit(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	uint64_t at = path->admitted ? now_usec : pace_admit(&watch->pace, now_usec);
+
+	path->admitted = at > now_usec;
+	if (path->admitted) {
+		path->wake_usec = at;
+		watch_path_put(watch, path);
+	}
+	return !path->admitted;
+}
+
 void watch_path_run(struct watch *watch, struct path *path, struct moment *moment)
 {
 	struct todo todo = { 0 };
@@ -262,6 +243,8 @@ void watch_path_run(struct watch *watch, struct path *path, struct moment *momen
 	if (path_is_due(path, moment->now_usec)) {
 		struct check *check;
 
+		if (!path_admit(watch, path, moment->now_usec))
+			return;
 		if (path->announced.verdict != VERDICT_CONSISTENT)
 			watch_look(watch, path, moment->now_usec);
 		else if (path->address.family == ADDRESS_IPV6)

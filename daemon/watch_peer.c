@@ -87,6 +87,7 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 		struct path *path = &peer->peer.paths[i];
 
 		queue_remove(&watch->queue, path);
+		witness_remove(path);
 		for (unsigned j = 0; j < path->flow_count; j++)
 			watch_flow_release(watch, &path->flows[j]);
 		watch_check_give_back(watch, path->check);

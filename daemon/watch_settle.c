@@ -310,6 +310,7 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	struct route route = { 0 };
 	struct surroundings around = { .route = &route };
 	const struct watched_link *watched;
+	bool differs;
 
 	look_zone(watch, path);
 	if (path->wanted_link[0])
@@ -327,7 +328,10 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
 	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
 	around.link_expected = watched ? watched->state.expected_mtu : 0;
-	return path_on_surroundings(path, &around);
+	differs = path_on_surroundings(path, &around);
+	path->link_passes = witness_passes(&watch->witnesses, path);
+	witness_update(&watch->witnesses, path);
+	return differs;
 }
 
 static bool path_is_concerned(const struct watch *watch, const struct path *path, bool links_changed)

@@ -9,6 +9,7 @@
 
 #include "core/queue.h"
 #include "core/roster.h"
+#include "core/witness.h"
 #include "face/bus.h"
 #include "watch.h"
 #include "world/links.h"
@@ -89,6 +90,7 @@ struct watch {
 	struct roster roster;
 	struct queue queue;
 	unsigned queue_room;
+	struct witnesses witnesses;
 	struct pace pace;
 	struct request *requests;
 	unsigned guest_count, guest_paths;

@@ -136,7 +136,7 @@ void path_on_overflow(struct path *path)
 
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo)
 {
-	struct turn turn = { .pace = pace, .udp_usec = &path->udp_usec };
+	struct turn turn = { pace, path->link_passes, &path->udp_usec };
 
 	todo->burst.count = 0;
 	if (!path->check) {

@@ -61,6 +61,7 @@ struct path {
 	int bound_link;                   /* packets are sent by this link; 0 the route decides */
 	bool discovered;                  /* nobody asked for it to be watched */
 	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
+	bool admitted;                    /* the next check has its turn: see pace_admit() */
 	uint64_t phase_usec;              /* its place within the interval */
 
 	/* what the kernel says */
@@ -68,6 +69,7 @@ struct path {
 	char link_name[LINK_NAME_SIZE];   /* the egress link's; "" none */
 	uint32_t link_mtu;
 	struct path_facts facts;
+	uint32_t *link_passes;            /* see struct turn; the owner's, one for all by this link */
 
 	/* what was found */
 	struct judgement announced;
@@ -110,6 +112,8 @@ struct path {
 	uint64_t restart_gap_usec;
 	uint64_t unrest_usec;             /* begin of the events that follow each other */
 	unsigned queue_place;             /* see queue.h */
+	struct path *next_witness;        /* see witness.h */
+	struct path **witness_place;
 };
 
 /* The moment a fact came in, with fresh random numbers. */
