@@ -278,6 +278,8 @@ static int watch_open(struct watch *watch)
 	int r = watch_open_loop(watch);
 
 	if (r >= 0)
+		r = journal_attach(&watch->journal, watch->event);
+	if (r >= 0)
 		r = watch_open_world(watch);
 	if (r >= 0)
 		r = watch_open_bus(watch);
