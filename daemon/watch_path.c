@@ -151,7 +151,7 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 
 static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
 {
-	const struct peer *peer = &watched_of(path)->peer;
+	struct peer *peer = &watched_of(path)->peer;
 	bool first_good = todo->before.verdict == VERDICT_UNKNOWN &&
 			  path->announced.verdict == VERDICT_CONSISTENT;
 

@@ -76,7 +76,7 @@ static void peer_retire(struct watch *watch, struct watched_peer *peer)
 	journal_plain(&watch->journal, faulty ? LOG_NOTICE : LOG_INFO,
 		      "peer %s is no longer watched; its last verdict: %s", peer->peer.name,
 		      words_verdict(peer_verdict(&peer->peer)));
-	bus_peer_removed(watch->bus, peer->peer.name);
+	bus_peer_removed(watch->bus, &peer->peer);
 	watched_peer_free(peer);
 }
 
