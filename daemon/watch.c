@@ -341,6 +341,7 @@ struct watch *watch_free(struct watch *watch)
 	watch_peers_free(watch);
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);
+	free(watch->spare_dossier);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
 		watch_link_free((void *)watch->roster.links[i]);
 	free(watch->roster.links);

@@ -28,6 +28,33 @@ void watch_check_give_back(struct watch *watch, struct check *check)
 		free(check);
 }
 
+/* --- memory of what is kept of paths that are not simply good --- */
+
+static bool dossier_lend(struct watch *watch, struct path *path)
+{
+	if (path->dossier)
+		return true;
+	path->dossier = watch->spare_dossier ? watch->spare_dossier :
+					       calloc(1, sizeof(struct dossier));
+	watch->spare_dossier = NULL;
+	return path->dossier != NULL;
+}
+
+static void dossier_take_back(struct watch *watch, struct path *path)
+{
+	struct dossier *dossier = path->dossier;
+
+	if (!path_dossier_is_empty(path))
+		return;
+	path->dossier = NULL;
+	if (watch->spare_dossier) {
+		free(dossier);
+		return;
+	}
+	*dossier = (struct dossier){ 0 };
+	watch->spare_dossier = dossier;
+}
+
 /* Whoever can guess these can answer in a peer's name. */
 static void moment_roll(struct moment *moment)
 {
@@ -130,10 +157,11 @@ static bool verdict_says(const struct judgement *judgement, const struct finding
 
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
 {
+	const struct findings *now = &path_dossier(path)->findings;
 	const struct peer *peer = &watched_of(path)->peer;
 
-	for (unsigned i = 0; i < path->findings.count; i++) {
-		const struct finding *finding = &path->findings.list[i];
+	for (unsigned i = 0; i < now->count; i++) {
+		const struct finding *finding = &now->list[i];
 
 		if (!findings_find(&todo->findings_before, finding->id) &&
 		    !verdict_says(&path->announced, finding))
@@ -143,7 +171,7 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
 
-		if (!findings_find(&path->findings, finding->id) &&
+		if (!findings_find(now, finding->id) &&
 		    !(todo->announced && verdict_says(&todo->before, finding)))
 			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
 	}
@@ -178,7 +206,9 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	bool good = path->check && !check_was_silent(path->check);
 	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
 
-	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
+	/* without memory for what it says it will be made again */
+	if (((!good || news) && watch_look(watch, path, moment->now_usec)) ||
+	    !dossier_lend(watch, path)) {
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}
@@ -216,6 +246,7 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 		watch_path_restart(watch, path, moment->now_usec);
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
 		path_tell(watch, path, todo);
+		dossier_take_back(watch, path);
 		/* a name that leads nowhere may lead elsewhere by now */
 		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
 			watch_peer_resolve(watch, watched_of(path));

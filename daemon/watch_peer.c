@@ -92,6 +92,7 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 			watch_flow_release(watch, &path->flows[j]);
 		watch_check_give_back(watch, path->check);
 		free(path->flows);
+		free(path->dossier);
 	}
 	free(peer->peer.paths);
 	free(peer->host);

@@ -96,6 +96,7 @@ struct watch {
 	unsigned guest_count, guest_paths;
 	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
+	struct dossier *spare_dossier;
 	struct route_hints hints;
 	sd_event_source *wake_source, *settle_source, *counters_source;
 	uint64_t wake_set_usec;

@@ -97,6 +97,21 @@ static void path_schedule(struct path *path, const struct pace *pace, uint64_t n
 	path->ended_usec = now_usec;
 }
 
+/* --- what is kept --- */
+
+const struct dossier *path_dossier(const struct path *path)
+{
+	static const struct dossier nothing;
+
+	return path->dossier ? path->dossier : &nothing;
+}
+
+bool path_dossier_is_empty(const struct path *path)
+{
+	return path->streak == 0 && path->second_passes == 0 && path->locus_mtu == 0 &&
+	       path_dossier(path)->findings.count == 0;
+}
+
 /* --- a check --- */
 
 static bool path_is_control(const struct path *path, uint32_t size)
@@ -241,10 +256,10 @@ static void path_consider(struct path *path, const struct judgement *now,
 		return;
 	}
 	wanted = path_rounds_wanted(path, now);
-	path->streak = path->streak && judgement_same(now, &path->candidate) ? path->streak + 1 : 1;
+	path->streak = path->streak && judgement_same(now, &path->dossier->candidate) ? path->streak + 1 : 1;
 	path->differing++;
 	path->undecided = 0;
-	path->candidate = *now;
+	path->dossier->candidate = *now;
 	/* numbers that never agree twice are a fault all the same; flows that never do are luck */
 	if (path->streak >= wanted ||
 	    (path->differing >= 3 * wanted && now->verdict != VERDICT_PARTIAL))
@@ -282,12 +297,12 @@ void path_lint(struct path *path, const struct link *link, struct todo *todo)
 	bool same;
 
 	lint_path(&path->facts, link, &path->route, path->rounds ? &path->evidence : NULL, &now);
-	same = now.count == path->findings.count;
+	same = now.count == path->dossier->findings.count;
 	for (unsigned i = 0; same && i < now.count; i++)
-		same = finding_equal(&now.list[i], &path->findings.list[i]);
+		same = finding_equal(&now.list[i], &path->dossier->findings.list[i]);
 	if (same)
 		return;
 	todo->findings_changed = true;
-	todo->findings_before = path->findings;
-	path->findings = now;
+	todo->findings_before = path->dossier->findings;
+	path->dossier->findings = now;
 }

@@ -47,6 +47,14 @@ struct flow {
 	uint64_t syn_nonce;
 };
 
+/* What is kept of a path that is not simply good. */
+struct dossier {
+	struct judgement candidate;       /* what the last rounds say while it is not announced */
+	struct evidence second;           /* another method's, on a fault of path.second_passes bytes */
+	struct address hop;               /* of path.locus */
+	struct findings findings;
+};
+
 struct path {
 	/* what it is; the owner's */
 	struct address address;           /* ADDRESS_NONE: not resolved yet */
@@ -73,21 +81,18 @@ struct path {
 
 	/* what was found */
 	struct judgement announced;
-	struct judgement candidate;       /* what the last rounds say while it is not announced */
+	struct dossier *dossier;          /* the owner's memory; NULL: there is nothing to be kept */
 	struct evidence evidence;         /* of the last decided check, of the worst flow */
 	uint32_t hint;                    /* what passed in the last check, 0 none or all */
-	struct evidence second;           /* another method's, on a fault of second_passes bytes */
 	uint32_t second_passes;           /* 0: none is kept */
 	uint64_t second_rounds;           /* when it was asked, counted in rounds */
 	enum probe_kind kind;             /* method in use */
 	uint32_t echo_limit;              /* echo alone ended here when it was last asked; 0 it did not */
 	unsigned flows_faulty;            /* by the last decided check */
 	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
-	struct address hop;
 	uint32_t locus_mtu;               /* 0: no walk was made */
 	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
 	struct loss control_loss;
-	struct findings findings;
 	struct loss loss;                 /* plain loss, fading */
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
 	unsigned differing;               /* rounds in a row that gave something not announced */
@@ -174,7 +179,13 @@ void path_on_overflow(struct path *path);
  * once, or todo->judge. */
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo);
 
-/* The end of a check, or of none where facts.trouble forbids one. Returns the check's memory. */
+/* What is known beside the last verdict; nothing at all where no dossier is kept. */
+const struct dossier *path_dossier(const struct path *path);
+/* The memory may be taken back. */
+bool path_dossier_is_empty(const struct path *path);
+
+/* The end of a check, or of none where facts.trouble forbids one. Returns the check's memory. Needs
+ * a dossier, which may be empty, as path_lint() does. */
 struct check *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
 			 struct todo *todo);
 

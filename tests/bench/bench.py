@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
-usage: bench.py [clean] [report] [hole] [event] [many] [steady] [idle]     none: all of them
+usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle]     none: all of them
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
 tracepath where they are to be compared.
 """
@@ -14,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,7 +25,7 @@ sys.dont_write_bytecode = True
 import lab  # noqa: E402
 from daemon import Daemon, config, end  # noqa: E402
 from today import TOOL_LONGEST, sent_packets, tools  # noqa: E402
-from topology import A, B, FAR, FAR_R, R1, both, direct, limit  # noqa: E402
+from topology import A, B, FAR, FAR_R, R1, both, direct, limit, switched  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
@@ -257,12 +258,23 @@ def addresses(count):
     return [f"10.99.{i // 256}.{i % 256}" for i in range(1, count + 1)]
 
 
-def crowd(network, count):
-    a, b = direct(network, 9000)
+def crowd_behind(a, b, count):
+    """So many addresses that B answers for."""
     b.ip("route add local 10.99.0.0/16 dev lo")
     a.ip(f"route add 10.99.0.0/16 via {B['ipv4']}")
     echo(a, "10.99.0.1", 9000)
-    return a, b, addresses(count)
+    return addresses(count)
+
+
+def crowd(network, count):
+    a, b = direct(network, 9000)
+    return a, b, crowd_behind(a, b, count)
+
+
+def right(daemon, size):
+    """What was told of holes of this size, by peer."""
+    return {r["MTUWATCH_PEER"]: r for r in daemon.told(MTUWATCH_VERDICT="black-hole",
+                                                       MTUWATCH_PATH_MTU=size)}.values()
 
 
 def crowd_text(peers, **keys):
@@ -338,6 +350,75 @@ def many(count=10000):
               f"PSS {pss / 1024:.1f} MB")
 
 
+def scamper_row(space, peers):
+    """Its CPU and packets for the same peers, all traced at once."""
+    if not shutil.which("scamper"):
+        row("scamper -w1", "not installed", "", "", "", "")
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(peers) + "\n")
+        file.flush()
+        before = sent_packets(space)
+        cpu, wall, _ = child_cpu(space.command(
+            "scamper", "-O", "warts", "-o", "/dev/null", "-p", "10000", "-w", str(len(peers)), "-c",
+            "trace -M -w 1", "-f", file.name))
+        packets = sent_packets(space) - before
+    row("scamper -w1", msec(wall), f"{cpu / len(peers) * 1e6:.1f} µs",
+        f"{packets / len(peers):.2f}", f"{cpu / max(packets, 1) * 1e6:.2f} µs", "not checked")
+
+
+def holes_until(daemon, space, peers, size, after):
+    """From the start until each number is told; FailAfter=1 is one round, with its confirmation."""
+    daemon.records.clear()
+    packets, begin = sent_packets(space), time.monotonic()
+    daemon.start()
+    pid = daemon.process.pid
+    daemon.wait("all numbers", lambda: len(daemon.records) >= len(peers) and
+                len(right(daemon, size)) >= len(peers), deadline=120)
+    told = right(daemon, size)
+    wall = max(r["_received"] for r in told) - begin
+    cpu, packets = cpu_seconds(pid), sent_packets(space) - packets
+    row(f"mtuwatchd, FailAfter={after}", msec(wall), f"{cpu / len(peers) * 1e6:.1f} µs",
+        f"{packets / len(peers):.2f}", f"{cpu / packets * 1e6:.2f} µs",
+        f"{len([r for r in told if r['MTUWATCH_CONFIRMED'] == 'yes'])} of {len(peers)}, confirmed")
+
+
+def round_again(daemon, space, count, seconds):
+    """Rounds of holes that are known already."""
+    cpu, packets, wall = settled(daemon, space, seconds)
+    rounds = wall / 10
+    row("mtuwatchd, a round of a known hole", "spread",
+        f"{cpu / rounds / count * 1e6:.1f} µs", f"{packets / rounds / count:.2f}",
+        f"{cpu / packets * 1e6:.2f} µs", "")
+
+
+def holes(count=10000, size=1500):
+    heading(f"{count} silent holes of {size} bytes, from the start to the last number")
+    table("who", "wall", "CPU a peer", "packets a peer", "CPU a packet", "right")
+    with lab.Lab() as network:
+        a, b, s1 = switched(network)
+        peers = crowd_behind(a, b, count)
+        floor = tool("limit")
+        for asked in ("9000", "68") if floor else ():
+            cpu, wall, _ = child_cpu(a.command(floor, peers[0], str(count), asked))
+            row(f"floor: limit, {asked} bytes, no hole", msec(wall), f"{cpu / count * 1e6:.1f} µs", 1,
+                f"{cpu / count * 1e6:.2f} µs", "")
+        limit(s1, size)
+        scamper_row(a, peers)
+        daemon = Daemon(network, a, crowd_text(peers, Interval="10min", FailAfter=1), bus=False,
+                        start=False)
+        for after in (1, 2):
+            daemon.write(crowd_text(peers, Interval="10min" if after == 1 else "10s",
+                                    FailAfter=after))
+            holes_until(daemon, a, peers, size, after)
+            peak, pss = memory(daemon.process.pid)
+            print(f"memory: peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
+            if after == 1:
+                daemon.stop()
+        time.sleep(15)
+        round_again(daemon, a, count, 30)
+
+
 def steady():
     heading("steady state: 1000 peers every 10 s")
     table("who", "CPU", "packets a second")
@@ -369,7 +450,7 @@ def idle():
             f"peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
 
 
-ALL = {f.__name__: f for f in (clean, report, hole, event, many, steady, idle)}
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle)}
 
 
 def main():

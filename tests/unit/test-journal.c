@@ -133,9 +133,9 @@ START_TEST(worsened)
 	struct path *path = &sample.paths[3];
 	struct json_object *record;
 
-	path->findings.list[0] = example_finding();
-	path->findings.list[0].id = FINDING_PTB_WRONG;
-	path->findings.count = 1;
+	path->dossier->findings.list[0] = example_finding();
+	path->dossier->findings.list[0].id = FINDING_PTB_WRONG;
+	path->dossier->findings.count = 1;
 	journal_verdict(&journal, &sample.peer[2], path, &before, &path->announced);
 	record = record_wait(MESSAGE_VERDICT_WORSENED);
 	ck_assert_field(record, "PRIORITY", "3");
