@@ -101,10 +101,11 @@ static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
 static void on_answer(const struct answer *answer, uint64_t now_usec, void *userdata)
 {
 	struct watch *watch = userdata;
-	struct flow *flow = watch->by_ident[answer->ident];
+	struct flow *flow = *ident_row(watch, answer->ident);
 
-	for (; flow; flow = flow->next_same_ident) {
-		if (!path_on_answer(flow->path, flow, answer, now_usec))
+	for (; flow; flow = flow->next_in_row) {
+		if (flow->ident != answer->ident ||
+		    !path_on_answer(flow->path, flow, answer, now_usec))
 			continue;
 		flow->path->wake_usec = 0;
 		watch_path_put(watch, flow->path);

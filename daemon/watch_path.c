@@ -6,26 +6,49 @@
 #include "watch_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 /* --- memory of checks: only as many as run at once --- */
 
+#define CROWD 256U /* checks at once, more than ordinary work has */
+
 static struct check *check_take(struct watch *watch, const struct path *path)
 {
+	struct check *check;
+
 	if (path->flow_count == 1 && watch->spare_count > 0)
-		return watch->spare_checks[--watch->spare_count];
-	return malloc(path_check_size(path));
+		check = watch->spare_checks[--watch->spare_count];
+	else
+		check = malloc(path_check_size(path));
+	watch->check_count += check != NULL;
+	if (watch->check_count > watch->checks_most)
+		watch->checks_most = watch->check_count;
+	return check;
+}
+
+/* What a crowd needed lies between what stays, and does not go back by itself. */
+static void checks_trim(struct watch *watch)
+{
+	if (watch->check_count > 0 || watch->checks_most <= CROWD)
+		return;
+	watch->checks_most = 0;
+	malloc_trim(0);
 }
 
 void watch_check_give_back(struct watch *watch, struct check *check)
 {
 	const unsigned most = sizeof(watch->spare_checks) / sizeof(watch->spare_checks[0]);
 
-	if (check && check->settings.flow_count == 1 && watch->spare_count < most)
+	if (!check)
+		return;
+	watch->check_count--;
+	if (check->settings.flow_count == 1 && watch->spare_count < most)
 		watch->spare_checks[watch->spare_count++] = check;
 	else
 		free(check);
+	checks_trim(watch);
 }
 
 /* --- memory of what is kept of paths that are not simply good --- */

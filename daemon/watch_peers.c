@@ -6,6 +6,7 @@
 #include "watch_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -241,6 +242,7 @@ int watch_peers_configure(struct watch *watch)
 	peers_replace(watch, &crowd);
 	/* each peer has what it needs of them */
 	config_forget_peers(watch->config);
+	malloc_trim(0);
 	watch_peers_spread(watch);
 	return 0;
 }

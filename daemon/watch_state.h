@@ -30,6 +30,7 @@ struct watched_peer {
 	enum address_family family;
 	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
 	bool kept;                      /* survives this reload or discovery */
+	struct path paths[];            /* and their flows behind them, in the same memory */
 };
 
 struct watched_link {
@@ -62,6 +63,7 @@ struct request {
 };
 
 #define HINTS_MOST 64
+#define IDENT_ROWS 8192U
 
 /* Where routes may have changed. */
 struct route_hints {
@@ -96,6 +98,7 @@ struct watch {
 	unsigned guest_count, guest_paths;
 	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
+	unsigned check_count, checks_most; /* that run now, and ran at once */
 	struct dossier *spare_dossier;
 	struct route_hints hints;
 	sd_event_source *wake_source, *settle_source, *counters_source;
@@ -113,8 +116,13 @@ struct watch {
 	void *settled_userdata;
 	void (*on_change)(void *userdata);
 	void *on_change_userdata;
-	struct flow *by_ident[65536];  /* chained by flow.next_same_ident */
+	struct flow *by_ident[IDENT_ROWS]; /* chained by flow.next_in_row */
 };
+
+static inline struct flow **ident_row(struct watch *watch, uint16_t ident)
+{
+	return &watch->by_ident[ident % IDENT_ROWS];
+}
 
 static inline struct watched_peer *watched_of(const struct path *path)
 {

@@ -38,7 +38,7 @@ struct peer_settings {
  * round to round, so that a verdict does not flip with the hash. The owner's. */
 struct flow {
 	struct path *path;
-	struct flow *next_same_ident; /* of another path */
+	struct flow *next_in_row;     /* the owner's: another one with an ident like this */
 	uint64_t cookie;              /* of the peer's responder; 0 none yet */
 	uint16_t ident;
 	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
