@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
-usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle]     none: all of them
+usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle] [storm] [routes]     none: all of them
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
 tracepath where they are to be compared.
 """
@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -450,7 +451,91 @@ def idle():
             f"peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
 
 
-ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle)}
+# netlink
+
+def many_links(network, count):
+    """A with one peer, and so many further links."""
+    a, _ = direct(network, 9000)
+    a.batch([f"link add v{i} mtu 1500 type veth peer name w{i} mtu 1500" for i in range(count // 2)])
+    a.batch([f"link set {side}{i} up" for i in range(count // 2) for side in "vw"])
+    return a
+
+
+def batch_file(network, lines):
+    path = os.path.join(network.directory, "batch")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+    return path
+
+
+def links_right(daemon, wanted):
+    now = {entry[0]: entry[1] for entry in
+           daemon.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "ListLinks")}
+    return all(now.get(name) == mtu for name, mtu in wanted.items())
+
+
+def storm_run(network, daemon, space, count, events, paused):
+    """So many changes of MTUs; then how long until the daemon says what is."""
+    lines = [f"link set v{i % (count // 2)} mtu {1300 + i % 199}" for i in range(events)]
+    wanted = {}
+    for line in lines:
+        words = line.split()
+        wanted[words[2]] = int(words[4])
+    path, pid = batch_file(network, lines), daemon.process.pid
+    records, cpu = len(daemon.records), cpu_seconds(pid)
+    rounds = daemon.peer("b")["Rounds"]
+    if paused:
+        daemon.signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    space.ip(f"-batch {path}")
+    end_of_storm = time.monotonic()
+    if paused:
+        daemon.signal(signal.SIGCONT)
+    asked = time.monotonic()
+    links_right(daemon, {})
+    asked = time.monotonic() - asked
+    while not links_right(daemon, wanted):
+        pass
+    after = time.monotonic() - end_of_storm
+    row("paused meanwhile" if paused else "awake", f"{end_of_storm - begin:.2f} s", msec(after),
+        msec(asked), f"{(cpu_seconds(pid) - cpu) / events * 1e6:.1f} µs",
+        len(daemon.records) - records, daemon.peer("b")["Rounds"] - rounds)
+
+
+def storm(count=500, events=100000):
+    heading(f"{events} events on {count} links, 8 MB of netlink buffer hold 3,640 (target 100 ms)")
+    table("daemon", "storm", "right after", "of that one question", "CPU an event", "log lines",
+          "rounds of the peer")
+    with lab.Lab() as network:
+        a = many_links(network, count)
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="10s"))
+        daemon.wait_peer("b", Verdict="consistent")
+        for paused in (False, True):
+            storm_run(network, daemon, a, count, events, paused)
+
+
+def routes(count=1000, route_count=100000):
+    heading(f"one link event, {count} links, {route_count} routes")
+    table("event", "CPU", "memory PSS")
+    with lab.Lab() as network:
+        a = many_links(network, count)
+        a.ip("-batch " + batch_file(network, [
+            f"route add 10.{i >> 16}.{i >> 8 & 255}.{i & 255} via {B['ipv4']}"
+            for i in range(route_count)]))
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="1h",
+                                           Discover="gateways"))
+        daemon.wait_peer("b", Verdict="consistent")
+        pid = daemon.process.pid
+        row("the start", f"{cpu_seconds(pid) * 1e3:.1f} ms", f"{memory(pid)[1] / 1024:.1f} MB")
+        for what in ("link set v7 mtu 1400", "link set v7 down", "route add 192.0.2.77 dev eth0"):
+            time.sleep(3)
+            cpu = cpu_seconds(pid)
+            a.ip(what)
+            time.sleep(2)
+            row(what, f"{(cpu_seconds(pid) - cpu) * 1e3:.2f} ms", f"{memory(pid)[1] / 1024:.1f} MB")
+
+
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle, storm, routes)}
 
 
 def main():
