@@ -132,6 +132,9 @@ static int bus_serve(struct bus *bus)
 {
 	int r;
 
+	r = bus_rest_add(bus);
+	if (r < 0)
+		return r;
 	r = bus_local_matches(bus);
 	if (r < 0)
 		return r;
@@ -220,6 +223,9 @@ static int bus_sources(struct bus *bus)
 	r = bus_news_init(bus);
 	if (r < 0)
 		return r;
+	r = bus_rest_init(bus);
+	if (r < 0)
+		return r;
 	r = sd_event_add_defer(bus->event, &bus->totals_later, bus_on_totals, bus);
 	if (r < 0)
 		return r;
@@ -262,6 +268,8 @@ struct bus *bus_free(struct bus *bus)
 	sd_event_source_disable_unref(bus->retry);
 	sd_event_source_disable_unref(bus->totals_later);
 	sd_event_source_disable_unref(bus->news_source);
+	sd_event_source_disable_unref(bus->rest_source);
+	sd_event_source_disable_unref(bus->turn_source);
 	free(bus->peer_vtable);
 	free(bus->link_vtable);
 	sd_event_unref(bus->event);

@@ -61,6 +61,9 @@ struct bus {
 	struct news *news;             /* see bus_news.c */
 	unsigned news_first, news_count, news_room;
 	sd_event_source *news_source;
+	uint64_t call_usec;            /* when the call that is served came; 0 none */
+	uint64_t rest_usec;            /* that is owed to the rounds */
+	sd_event_source *rest_source, *turn_source;
 	struct bus_check *checks;
 	unsigned waiting, asking;
 };
@@ -84,6 +87,10 @@ int bus_send_verdict(struct bus *bus, const struct peer *peer, const struct path
 /* bus_news.c */
 int bus_news_init(struct bus *bus);
 void bus_news_drop(struct bus *bus); /* nobody hears us any more */
+
+/* bus_rest.c */
+int bus_rest_init(struct bus *bus);
+int bus_rest_add(struct bus *bus);
 
 /* bus_signals.c: at once; 0 or a negative errno */
 int bus_send_peer_changed(struct bus *bus, const struct peer *peer);

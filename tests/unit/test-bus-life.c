@@ -260,6 +260,56 @@ static unsigned managed_objects(void)
 	return count;
 }
 
+static int on_described(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	unsigned *count = userdata;
+
+	ck_assert(!sd_bus_message_is_method_error(reply, NULL));
+	++*count;
+	return 0;
+}
+
+/* Who asks for everything without end gets it, but the loop is not his alone. */
+START_TEST(costly_calls_are_spread)
+{
+	static struct peer peers[3000];
+	static struct peer *list[3000];
+	unsigned answered = 0, rests = 0;
+	bool resting = false;
+	uint64_t rested = 0, began = 0;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		peers[i] = world.sample.peer[0];
+		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
+		list[i] = &peers[i];
+	}
+	world.sample.roster.peers = list;
+	world.sample.roster.peer_count = 3000;
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_ge(sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1",
+							  "/org/mtuwatch1", MANAGER, "Describe",
+							  on_described, &answered, NULL), 0);
+	while (answered < 4) {
+		bool now = sd_bus_get_event(world.bus->connection) == NULL;
+
+		if (now && !resting)
+			began = world_now();
+		if (!now && resting)
+			rested += world_now() - began;
+		rests += now && !resting;
+		resting = now;
+		ck_assert_int_ge(sd_event_run(world.event, 20000), 0);
+	}
+	ck_assert_uint_ge(rests, 3);
+	ck_assert_uint_gt(rested, 3 * 10 * USEC_PER_MSEC);
+	/* then it is there for everybody at once */
+	WORLD_UNTIL(&world, sd_bus_get_event(world.bus->connection) != NULL);
+	world.sample.roster.peer_count = 3;
+	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
+	ck_assert_uint_eq(world.check_count, 1);
+}
+END_TEST
+
 START_TEST(managed)
 {
 	ck_assert_uint_eq(managed_objects(), 5);
@@ -451,6 +501,7 @@ static void add_all(TCase *test)
 	tcase_add_test(test, totals_only_when_they_differ);
 	tcase_add_test(test, objects_come_and_go);
 	tcase_add_test(test, managed);
+	tcase_add_test(test, costly_calls_are_spread);
 	tcase_add_test(test, ten_thousand_peers);
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);
