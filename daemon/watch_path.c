@@ -277,11 +277,25 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 	watch_path_put(watch, path);
 }
 
-/* False when it is to come again a little later. */
+/* The first that is due will be the first to begin. */
+static void path_hold(struct watch *watch, struct path *path)
+{
+	queue_remove(&watch->queue, path);
+	path->wake_usec = path->due_usec;
+	path->held = true;
+	queue_put(&watch->held, path);
+}
+
+/* False when it is to come again later. */
 static bool path_admit(struct watch *watch, struct path *path, uint64_t now_usec)
 {
-	uint64_t at = path->admitted ? now_usec : pace_admit(&watch->pace, now_usec);
+	uint64_t at;
 
+	if (!path->admitted && !path_is_urgent(path) && pace_room(&watch->pace) > now_usec) {
+		path_hold(watch, path);
+		return false;
+	}
+	at = path->admitted ? now_usec : pace_admit(&watch->pace, now_usec);
 	path->admitted = at > now_usec;
 	if (path->admitted) {
 		path->wake_usec = at;

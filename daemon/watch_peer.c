@@ -93,7 +93,7 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
 		struct path *path = &peer->peer.paths[i];
 
-		queue_remove(&watch->queue, path);
+		watch_path_remove(watch, path);
 		witness_remove(path);
 		for (unsigned j = 0; j < path->flow_count; j++)
 			watch_flow_release(watch, &path->flows[j]);

@@ -119,6 +119,10 @@ static int queue_make_room(struct watch *watch, unsigned room)
 	if (!list)
 		return -ENOMEM;
 	watch->queue.list = list;
+	list = reallocarray(watch->held.list, room, sizeof(struct path *));
+	if (!list)
+		return -ENOMEM;
+	watch->held.list = list;
 	watch->queue_room = room;
 	return 0;
 }
@@ -281,6 +285,7 @@ void watch_peers_free(struct watch *watch)
 		watched_peer_free(watched_peer_of(watch->roster.peers[i]));
 	free(watch->roster.peers);
 	free(watch->queue.list);
+	free(watch->held.list);
 	watch->roster.peers = NULL;
 	watch->roster.peer_count = 0;
 }

@@ -41,6 +41,8 @@ struct watched_link {
 	bool touched;                   /* differs from what was on the bus */
 	struct link_state *next_gone;
 	struct findings told;           /* the findings that the journal knows of */
+	uint32_t told_mtu;              /* the MTU that the journal knows of */
+	uint64_t tell_usec, tell_gap_usec; /* no other one is told before; longer with each */
 	struct watched_counters *counters; /* NULL: they are not read */
 	bool carries;                   /* some path leaves by it; as of the last reading of counters */
 };
@@ -91,7 +93,8 @@ struct watch {
 	struct bus *bus;
 	struct roster roster;
 	struct queue queue;
-	unsigned queue_room;
+	struct queue held;             /* due, but there is no room in the budget: by due_usec */
+	unsigned queue_room;           /* of each */
 	struct witnesses witnesses;
 	struct pace pace;
 	struct request *requests;
@@ -104,7 +107,8 @@ struct watch {
 	sd_event_source *wake_source, *settle_source, *counters_source;
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
-	uint64_t settled_usec, settle_gap_usec;
+	uint64_t settled_usec, settle_gap_usec, settle_next_usec;
+	uint64_t tell_usec;            /* a link's MTU is to be told then; USEC_NEVER none */
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
 	bool links_dirty, gateways_dirty;
@@ -133,6 +137,7 @@ static inline struct watched_peer *watched_of(const struct path *path)
 void watch_moment(struct moment *ret);
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
+void watch_path_remove(struct watch *watch, struct path *path); /* from its queue */
 void watch_arm(struct watch *watch);
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);

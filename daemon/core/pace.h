@@ -19,6 +19,10 @@ void pace_init(struct pace *pace, uint64_t bits_per_sec);
  * later. First booked, first sent. */
 uint64_t pace_book(struct pace *pace, uint64_t now_usec, uint32_t bytes);
 
+/* When the budget is free enough for one more check to begin; `now_usec` or before: it is. Those
+ * that have begun are brought to their end first. */
+uint64_t pace_room(const struct pace *pace);
+
 /* When a check may begin: `now_usec`, or a little later where thousands would begin at once. So
  * those that began are not held up, and what they find out serves those that come after them. */
 uint64_t pace_admit(struct pace *pace, uint64_t now_usec);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FOLLOW_UP_USEC USEC_PER_SEC
+#define URGENT_MOST 12U /* one that never says the same twice must not hold up all others */
 #define YOUNG_USEC USEC_PER_SEC
 #define RESTART_GAP_LEAST_USEC (20 * USEC_PER_MSEC)
 #define RESTART_GAP_MOST_USEC USEC_PER_SEC
@@ -69,6 +70,11 @@ bool path_on_request(struct path *path, uint64_t now_usec)
 bool path_is_due(const struct path *path, uint64_t now_usec)
 {
 	return !path->check && now_usec >= path->due_usec;
+}
+
+bool path_is_urgent(const struct path *path)
+{
+	return path->streak > 0 && path->differing <= URGENT_MOST;
 }
 
 bool path_is_settled(const struct path *path)

@@ -70,6 +70,7 @@ struct path {
 	bool discovered;                  /* nobody asked for it to be watched */
 	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
 	bool admitted;                    /* the next check has its turn: see pace_admit() */
+	bool held;                        /* it waits for room in the budget: see pace_room() */
 	uint64_t phase_usec;              /* its place within the interval */
 
 	/* what the kernel says */
@@ -161,6 +162,8 @@ bool path_on_request(struct path *path, uint64_t now_usec);
 
 /* Due and not running: path_begin() wants memory of path_check_size() bytes, unless there is trouble. */
 bool path_is_due(const struct path *path, uint64_t now_usec);
+/* A change waits for this round to confirm it: others that are due may wait. */
+bool path_is_urgent(const struct path *path);
 /* Nothing runs and no change waits for a further round to confirm it. */
 bool path_is_settled(const struct path *path);
 
