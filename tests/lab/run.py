@@ -26,7 +26,7 @@ import lab  # noqa: E402
 # the long ones first, so that none is left over at the end
 MODULES = ("soak", "case_flows", "case_methods", "case_ways", "case_cables", "case_daemon", "case_host",
            "case_wire", "case_local", "case_link", "case_routed", "case_storage", "case_peers", "case_probe",
-           "case_lab")
+           "case_scale", "case_lab")
 LONGEST = 240  # seconds for one case
 SKIPPED = 77
 
