@@ -222,6 +222,14 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	watch->changed |= todo->announced || todo->details || todo->findings_changed;
 }
 
+/* There is no memory for what it says: it will be made again. */
+static void path_put_off(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	watch_check_give_back(watch, path->check);
+	path->check = NULL;
+	path->due_usec = path->wake_usec = now_usec + USEC_PER_SEC;
+}
+
 /* The round is over. False when it turned out to be worth nothing. */
 static bool path_close(struct watch *watch, struct path *path, const struct moment *moment,
 		       struct todo *todo)
@@ -229,9 +237,11 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	bool good = path->check && !check_was_silent(path->check);
 	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
 
-	/* without memory for what it says it will be made again */
-	if (((!good || news) && watch_look(watch, path, moment->now_usec)) ||
-	    !dossier_lend(watch, path)) {
+	if (!dossier_lend(watch, path)) {
+		path_put_off(watch, path, moment->now_usec);
+		return false;
+	}
+	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}

@@ -312,6 +312,7 @@ def child_cpu(argv, text=None):
 def many(count=10000):
     heading(f"{count} clean peers, one round, 9000 bytes")
     table("who", "wall", "CPU a peer", "packets a peer", "CPU a packet", "called bad")
+    floors = []
     with lab.Lab() as network:
         a, _, peers = crowd(network, count)
         floor = tool("limit")
@@ -319,6 +320,7 @@ def many(count=10000):
             # a round is a control and a full-size probe
             for size in ("9000", "68"):
                 cpu, wall, done = child_cpu(a.command(floor, peers[0], str(count), size))
+                floors.append(cpu / count)
                 answered = re.search(r"answered (\d+)", done.stdout)
                 row(f"floor: limit, {size} bytes", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
                     f"{cpu / count * 1e6:.2f} µs",
@@ -333,13 +335,17 @@ def many(count=10000):
                 f"{cpu / count * 1e6:.2f} µs", bad.group(1) if bad else "?")
         daemon = crowd_daemon(network, a, peers, Interval="10s")
         begin_alerts = len(daemon.alerts())
+        settled(daemon, a, 15)
         cpu, packets, wall = settled(daemon, a, 30)
         rounds = wall / 10
         row("mtuwatchd, Interval=10s", "spread", f"{cpu / rounds / count * 1e6:.2f} µs",
             f"{packets / rounds / count:.2f}", f"{cpu / packets * 1e6:.2f} µs",
             len(daemon.alerts()) - begin_alerts)
+        if floors:
+            print(f"\n{cpu / packets / statistics.mean(floors):.2f} x limit for the same packets "
+                  "(target 1.5)")
         peak, pss = memory(daemon.process.pid)
-        print(f"\nmemory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
+        print(f"memory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
     with lab.Lab() as network:
         a, _, peers = crowd(network, count)
