@@ -32,8 +32,16 @@ void watch_moment(struct moment *ret)
 
 /* --- the queue --- */
 
+void watch_path_remove(struct watch *watch, struct path *path)
+{
+	queue_remove(path->held ? &watch->held : &watch->queue, path);
+	path->held = false;
+}
+
 void watch_path_put(struct watch *watch, struct path *path)
 {
+	if (path->held)
+		watch_path_remove(watch, path);
 	queue_put(&watch->queue, path);
 }
 
@@ -48,6 +56,8 @@ void watch_arm(struct watch *watch)
 	const struct path *first = queue_first(&watch->queue);
 	uint64_t at = first ? first->wake_usec : USEC_NEVER;
 
+	if (watch->held.count > 0 && pace_room(&watch->pace) < at)
+		at = pace_room(&watch->pace);
 	if (watch->requests && watch->request_usec < at)
 		at = watch->request_usec;
 
@@ -61,6 +71,21 @@ void watch_arm(struct watch *watch)
 
 /* --- facts: time --- */
 
+/* What is due; those that wait for the budget come when the others leave room in it. */
+static struct path *watch_next(struct watch *watch, uint64_t now_usec)
+{
+	struct path *path = queue_first(&watch->queue);
+
+	if (path && path->wake_usec <= now_usec)
+		return path;
+	path = queue_first(&watch->held);
+	if (!path || pace_room(&watch->pace) > now_usec)
+		return NULL;
+	path->admitted = true;
+	watch_path_put(watch, path);
+	return path;
+}
+
 static void watch_run(struct watch *watch)
 {
 	struct moment moment;
@@ -69,8 +94,8 @@ static void watch_run(struct watch *watch)
 	watch_moment(&moment);
 	watch->burst_bytes = 0;
 	/* no more at once than its answers find room in the socket's buffer, charged about twofold */
-	while ((path = queue_first(&watch->queue)) && path->wake_usec <= moment.now_usec &&
-	       watch->burst_bytes < prober_receive_buffer(watch->prober) / 4)
+	while (watch->burst_bytes < prober_receive_buffer(watch->prober) / 4 &&
+	       (path = watch_next(watch, moment.now_usec)))
 		watch_path_run(watch, path, &moment);
 	prober_flush(watch->prober);
 	if (watch->requests)
@@ -101,10 +126,11 @@ static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
 static void on_answer(const struct answer *answer, uint64_t now_usec, void *userdata)
 {
 	struct watch *watch = userdata;
-	struct flow *flow = watch->by_ident[answer->ident];
+	struct flow *flow = *ident_row(watch, answer->ident);
 
-	for (; flow; flow = flow->next_same_ident) {
-		if (!path_on_answer(flow->path, flow, answer, now_usec))
+	for (; flow; flow = flow->next_in_row) {
+		if (flow->ident != answer->ident ||
+		    !path_on_answer(flow->path, flow, answer, now_usec))
 			continue;
 		flow->path->wake_usec = 0;
 		watch_path_put(watch, flow->path);
@@ -300,6 +326,8 @@ static int watch_open(struct watch *watch)
 	int r = watch_open_loop(watch);
 
 	if (r >= 0)
+		r = journal_attach(&watch->journal, watch->event);
+	if (r >= 0)
 		r = watch_open_world(watch);
 	if (r >= 0)
 		r = watch_open_bus(watch);
@@ -338,7 +366,7 @@ int watch_new(struct watch **ret, sd_event *event, struct config *config,
 	watch->event = sd_event_ref(event);
 	watch->config = config;
 	watch->options = *options;
-	watch->request_usec = USEC_NEVER;
+	watch->request_usec = watch->tell_usec = USEC_NEVER;
 	journal_init(&watch->journal);
 	if (options->quiet)
 		watch->journal.level = LOG_CRIT;
@@ -363,6 +391,7 @@ struct watch *watch_free(struct watch *watch)
 	watch_peers_free(watch);
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);
+	free(watch->spare_dossier);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
 		watch_link_free((void *)watch->roster.links[i]);
 	free(watch->roster.links);

@@ -6,26 +6,76 @@
 #include "watch_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 /* --- memory of checks: only as many as run at once --- */
 
+#define CROWD 256U /* checks at once, more than ordinary work has */
+
 static struct check *check_take(struct watch *watch, const struct path *path)
 {
+	struct check *check;
+
 	if (path->flow_count == 1 && watch->spare_count > 0)
-		return watch->spare_checks[--watch->spare_count];
-	return malloc(path_check_size(path));
+		check = watch->spare_checks[--watch->spare_count];
+	else
+		check = malloc(path_check_size(path));
+	watch->check_count += check != NULL;
+	if (watch->check_count > watch->checks_most)
+		watch->checks_most = watch->check_count;
+	return check;
+}
+
+/* What a crowd needed lies between what stays, and does not go back by itself. */
+static void checks_trim(struct watch *watch)
+{
+	if (watch->check_count > 0 || watch->checks_most <= CROWD)
+		return;
+	watch->checks_most = 0;
+	malloc_trim(0);
 }
 
 void watch_check_give_back(struct watch *watch, struct check *check)
 {
 	const unsigned most = sizeof(watch->spare_checks) / sizeof(watch->spare_checks[0]);
 
-	if (check && check->settings.flow_count == 1 && watch->spare_count < most)
+	if (!check)
+		return;
+	watch->check_count--;
+	if (check->settings.flow_count == 1 && watch->spare_count < most)
 		watch->spare_checks[watch->spare_count++] = check;
 	else
 		free(check);
+	checks_trim(watch);
+}
+
+/* --- memory of what is kept of paths that are not simply good --- */
+
+static bool dossier_lend(struct watch *watch, struct path *path)
+{
+	if (path->dossier)
+		return true;
+	path->dossier = watch->spare_dossier ? watch->spare_dossier :
+					       calloc(1, sizeof(struct dossier));
+	watch->spare_dossier = NULL;
+	return path->dossier != NULL;
+}
+
+static void dossier_take_back(struct watch *watch, struct path *path)
+{
+	struct dossier *dossier = path->dossier;
+
+	if (!path_dossier_is_empty(path))
+		return;
+	path->dossier = NULL;
+	if (watch->spare_dossier) {
+		free(dossier);
+		return;
+	}
+	*dossier = (struct dossier){ 0 };
+	watch->spare_dossier = dossier;
 }
 
 /* Whoever can guess these can answer in a peer's name. */
@@ -130,10 +180,11 @@ static bool verdict_says(const struct judgement *judgement, const struct finding
 
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
 {
+	const struct findings *now = &path_dossier(path)->findings;
 	const struct peer *peer = &watched_of(path)->peer;
 
-	for (unsigned i = 0; i < path->findings.count; i++) {
-		const struct finding *finding = &path->findings.list[i];
+	for (unsigned i = 0; i < now->count; i++) {
+		const struct finding *finding = &now->list[i];
 
 		if (!findings_find(&todo->findings_before, finding->id) &&
 		    !verdict_says(&path->announced, finding))
@@ -143,7 +194,7 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
 
-		if (!findings_find(&path->findings, finding->id) &&
+		if (!findings_find(now, finding->id) &&
 		    !(todo->announced && verdict_says(&todo->before, finding)))
 			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
 	}
@@ -151,7 +202,7 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 
 static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
 {
-	const struct peer *peer = &watched_of(path)->peer;
+	struct peer *peer = &watched_of(path)->peer;
 	bool first_good = todo->before.verdict == VERDICT_UNKNOWN &&
 			  path->announced.verdict == VERDICT_CONSISTENT;
 
@@ -171,37 +222,12 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	watch->changed |= todo->announced || todo->details || todo->findings_changed;
 }
 
-/*
- * What other paths by the same link say: one that fails at the same size bears the fault out; one
- * that passes through this peer refutes it, since the peer only keeps large pings from itself.
- */
-static void path_compare(struct watch *watch, struct path *path)
+/* There is no memory for what it says: it will be made again. */
+static void path_put_off(struct watch *watch, struct path *path, uint64_t now_usec)
 {
-	const struct evidence *mine = path->check ? &path->check->result.main : NULL;
-
-	path->facts.borne_out = false;
-	path->facts.refuted = false;
-	path->facts.told_by = (struct address){ 0 };
-	if (!mine || mine->outcome != OUTCOME_LESS)
-		return;
-	WATCH_PATHS(watch, other) {
-		struct address gateway = other->route.gateway;
-
-		if (other == path || other->route.link != path->route.link ||
-		    address_equal(&other->address, &path->address))
-			continue;
-		gateway.zone = path->address.zone;
-		path->facts.borne_out |= other->evidence.outcome == OUTCOME_LESS &&
-					 other->evidence.passes == mine->passes &&
-					 other->evidence.full == mine->full;
-		if (other->evidence.reported && other->evidence.outcome == OUTCOME_LESS &&
-		    other->evidence.passes == mine->passes &&
-		    address_equal(&other->route.gateway, &path->route.gateway) && !path->facts.on_link)
-			path->facts.told_by = other->evidence.router;
-		path->facts.refuted |= other->announced.verdict == VERDICT_CONSISTENT &&
-				       other->announced.path_mtu >= mine->full &&
-				       address_equal(&gateway, &path->address);
-	}
+	watch_check_give_back(watch, path->check);
+	path->check = NULL;
+	path->due_usec = path->wake_usec = now_usec + USEC_PER_SEC;
 }
 
 /* The round is over. False when it turned out to be worth nothing. */
@@ -211,14 +237,19 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	bool good = path->check && !check_was_silent(path->check);
 	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
 
+	if (!dossier_lend(watch, path)) {
+		path_put_off(watch, path, moment->now_usec);
+		return false;
+	}
 	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}
-	path_compare(watch, path);
+	witness_compare(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		flow_end_syn(watch, &path->flows[i]);
 	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
+	witness_update(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		watch_flow_release_ports(watch, &path->flows[i], path->kind);
 	path_lint(path, links_by_index(watch->links, path->route.link), todo);
@@ -248,11 +279,39 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 		watch_path_restart(watch, path, moment->now_usec);
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
 		path_tell(watch, path, todo);
+		dossier_take_back(watch, path);
 		/* a name that leads nowhere may lead elsewhere by now */
 		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
 			watch_peer_resolve(watch, watched_of(path));
 	}
 	watch_path_put(watch, path);
+}
+
+/* The first that is due will be the first to begin. */
+static void path_hold(struct watch *watch, struct path *path)
+{
+	queue_remove(&watch->queue, path);
+	path->wake_usec = path->due_usec;
+	path->held = true;
+	queue_put(&watch->held, path);
+}
+
+/* False when it is to come again later. */
+static bool path_admit(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	uint64_t at;
+
+	if (!path->admitted && !path_is_urgent(path) && pace_room(&watch->pace) > now_usec) {
+		path_hold(watch, path);
+		return false;
+	}
+	at = path->admitted ? now_usec : pace_admit(&watch->pace, now_usec);
+	path->admitted = at > now_usec;
+	if (path->admitted) {
+		path->wake_usec = at;
+		watch_path_put(watch, path);
+	}
+	return !path->admitted;
 }
 
 void watch_path_run(struct watch *watch, struct path *path, struct moment *moment)
@@ -262,6 +321,8 @@ void watch_path_run(struct watch *watch, struct path *path, struct moment *momen
 	if (path_is_due(path, moment->now_usec)) {
 		struct check *check;
 
+		if (!path_admit(watch, path, moment->now_usec))
+			return;
 		if (path->announced.verdict != VERDICT_CONSISTENT)
 			watch_look(watch, path, moment->now_usec);
 		else if (path->address.family == ADDRESS_IPV6)

@@ -20,6 +20,15 @@
 /* Source ports below are other people's. */
 #define IDENT_LEAST 16384U
 
+static bool ident_is_taken(struct watch *watch, uint16_t ident)
+{
+	const struct flow *flow = *ident_row(watch, ident);
+
+	while (flow && flow->ident != ident)
+		flow = flow->next_in_row;
+	return flow != NULL;
+}
+
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
 {
 	uint16_t ident = IDENT_LEAST;
@@ -27,12 +36,12 @@ void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
 	for (unsigned tries = 0; tries < 64; tries++) {
 		if (getrandom(&ident, sizeof(ident), 0) != sizeof(ident) || ident < IDENT_LEAST)
 			ident |= 0x8000;
-		if (!watch->by_ident[ident])
+		if (!ident_is_taken(watch, ident))
 			break;
 	}
 	flow->ident = ident;
-	flow->next_same_ident = watch->by_ident[ident];
-	watch->by_ident[ident] = flow;
+	flow->next_in_row = *ident_row(watch, ident);
+	*ident_row(watch, ident) = flow;
 }
 
 void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but)
@@ -50,20 +59,19 @@ void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe
 
 void watch_flow_release(struct watch *watch, struct flow *flow)
 {
-	struct flow **next = &watch->by_ident[flow->ident];
+	struct flow **next = ident_row(watch, flow->ident);
 
 	watch_flow_release_ports(watch, flow, PROBE_ECHO);
 	while (*next && *next != flow)
-		next = &(*next)->next_same_ident;
+		next = &(*next)->next_in_row;
 	if (*next)
-		*next = flow->next_same_ident;
+		*next = flow->next_in_row;
 }
 
-static int path_init(struct watched_peer *peer, struct path *path, unsigned flow_count)
+static void path_init(struct watched_peer *peer, struct path *path, struct flow *flows,
+		      unsigned flow_count)
 {
-	path->flows = calloc(flow_count, sizeof(struct flow));
-	if (!path->flows)
-		return -ENOMEM;
+	path->flows = flows;
 	path->flow_count = flow_count;
 	path->settings = &peer->peer.settings;
 	path->owner = peer;
@@ -74,7 +82,6 @@ static int path_init(struct watched_peer *peer, struct path *path, unsigned flow
 		path->flows[i].path = path;
 		watch_flow_choose_ident(peer->watch, &path->flows[i]);
 	}
-	return 0;
 }
 
 struct watched_peer *watched_peer_free(struct watched_peer *peer)
@@ -86,13 +93,13 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
 		struct path *path = &peer->peer.paths[i];
 
-		queue_remove(&watch->queue, path);
+		watch_path_remove(watch, path);
+		witness_remove(path);
 		for (unsigned j = 0; j < path->flow_count; j++)
 			watch_flow_release(watch, &path->flows[j]);
 		watch_check_give_back(watch, path->check);
-		free(path->flows);
+		free(path->dossier);
 	}
-	free(peer->peer.paths);
 	free(peer->host);
 	free(peer);
 	return NULL;
@@ -100,7 +107,10 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 
 struct watched_peer *watched_peer_new(struct watch *watch, const struct make *make)
 {
-	struct watched_peer *peer = calloc(1, sizeof(*peer));
+	unsigned flows = make->path_count * make->flow_count;
+	struct watched_peer *peer = calloc(1, sizeof(*peer) + make->path_count * sizeof(struct path) +
+						      flows * sizeof(struct flow));
+	struct flow *flow;
 
 	if (!peer)
 		return NULL;
@@ -109,15 +119,11 @@ struct watched_peer *watched_peer_new(struct watch *watch, const struct make *ma
 	peer->peer.roster = &watch->roster;
 	peer->peer.origin = make->origin;
 	peer->peer.settings = watch->config->defaults;
-	peer->peer.paths = calloc(make->path_count, sizeof(struct path));
-	if (!peer->peer.paths)
-		return watched_peer_free(peer);
-	for (unsigned i = 0; i < make->path_count; i++) {
-		peer->peer.path_count = i + 1;
-		peer->peer.paths[i].queue_place = QUEUE_NOWHERE;
-		if (path_init(peer, &peer->peer.paths[i], make->flow_count) < 0)
-			return watched_peer_free(peer);
-	}
+	peer->peer.paths = peer->paths;
+	peer->peer.path_count = make->path_count;
+	flow = (void *)(peer->paths + make->path_count);
+	for (unsigned i = 0; i < make->path_count; i++, flow += make->flow_count)
+		path_init(peer, &peer->paths[i], flow, make->flow_count);
 	return peer;
 }
 

@@ -6,6 +6,7 @@
 #include "watch_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -76,7 +77,7 @@ static void peer_retire(struct watch *watch, struct watched_peer *peer)
 	journal_plain(&watch->journal, faulty ? LOG_NOTICE : LOG_INFO,
 		      "peer %s is no longer watched; its last verdict: %s", peer->peer.name,
 		      words_verdict(peer_verdict(&peer->peer)));
-	bus_peer_removed(watch->bus, peer->peer.name);
+	bus_peer_removed(watch->bus, &peer->peer);
 	watched_peer_free(peer);
 }
 
@@ -118,6 +119,10 @@ static int queue_make_room(struct watch *watch, unsigned room)
 	if (!list)
 		return -ENOMEM;
 	watch->queue.list = list;
+	list = reallocarray(watch->held.list, room, sizeof(struct path *));
+	if (!list)
+		return -ENOMEM;
+	watch->held.list = list;
 	watch->queue_room = room;
 	return 0;
 }
@@ -241,6 +246,7 @@ int watch_peers_configure(struct watch *watch)
 	peers_replace(watch, &crowd);
 	/* each peer has what it needs of them */
 	config_forget_peers(watch->config);
+	malloc_trim(0);
 	watch_peers_spread(watch);
 	return 0;
 }
@@ -279,6 +285,7 @@ void watch_peers_free(struct watch *watch)
 		watched_peer_free(watched_peer_of(watch->roster.peers[i]));
 	free(watch->roster.peers);
 	free(watch->queue.list);
+	free(watch->held.list);
 	watch->roster.peers = NULL;
 	watch->roster.peer_count = 0;
 }

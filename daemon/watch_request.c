@@ -119,8 +119,11 @@ void watch_request_add(struct watch *watch, struct bus_check *check, struct peer
 		if (peer && one != peer)
 			continue;
 		for (unsigned j = 0; j < one->path_count; j++)
-			if (path_on_request(&one->paths[j], moment.now_usec))
+			if (path_on_request(&one->paths[j], moment.now_usec)) {
+				/* one that somebody waits for goes first, not all of them */
+				one->paths[j].admitted |= peer != NULL;
 				watch_path_put(watch, &one->paths[j]);
+			}
 	}
 	request_put(watch, request);
 	/* with nothing to watch no round will ever end */

@@ -14,6 +14,8 @@
 #define SETTLE_GAP_MOST_USEC (80 * USEC_PER_MSEC)
 #define SETTLE_QUIET_USEC USEC_PER_SEC
 #define IPV6_READ_AGAIN_USEC USEC_PER_SEC
+#define TELL_GAP_LEAST_USEC USEC_PER_SEC
+#define TELL_GAP_MOST_USEC (64 * USEC_PER_SEC)
 
 /* --- hints --- */
 
@@ -115,6 +117,35 @@ static void link_tell_findings(struct watch *watch, struct watched_link *link)
 	link->told = *now;
 }
 
+/* A link whose MTU changes all the time is told of more and more seldom, and then as it is. */
+static void link_tell_mtu(struct watch *watch, struct watched_link *link, uint64_t now_usec)
+{
+	struct link before = link->state.link;
+
+	if (link->told_mtu == before.mtu)
+		return;
+	if (now_usec < link->tell_usec) {
+		if (link->tell_usec < watch->tell_usec)
+			watch->tell_usec = link->tell_usec;
+		return;
+	}
+	before.mtu = link->told_mtu;
+	journal_link_mtu(&watch->journal, &before, &link->state.link);
+	link->told_mtu = link->state.link.mtu;
+	if (now_usec - link->tell_usec > link->tell_gap_usec)
+		link->tell_gap_usec = TELL_GAP_LEAST_USEC;
+	else if (link->tell_gap_usec < TELL_GAP_MOST_USEC)
+		link->tell_gap_usec *= 2;
+	link->tell_usec = now_usec + link->tell_gap_usec;
+}
+
+static void links_tell_mtu(struct watch *watch, uint64_t now_usec)
+{
+	watch->tell_usec = USEC_NEVER;
+	for (unsigned i = 0; i < watch->roster.link_count; i++)
+		link_tell_mtu(watch, (void *)watch->roster.links[i], now_usec);
+}
+
 void watch_links_tell(struct watch *watch)
 {
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
@@ -160,6 +191,7 @@ static struct link_state *link_state_new(const struct watch *watch, const struct
 	watched->changed = true;
 	watched->fresh = true;
 	watched->state.link = *link;
+	watched->told_mtu = link->mtu;
 	link_expect(watch, &watched->state);
 	return &watched->state;
 }
@@ -184,8 +216,6 @@ static void link_update(struct watch *watch, struct link_state *state, const str
 		link->changed = true;
 	if (before.up != now->up || before.carrier != now->carrier)
 		watch->gateways_dirty = true;
-	if (before.mtu != now->mtu)
-		journal_link_mtu(&watch->journal, &before, now);
 	watch->changed = true;
 }
 
@@ -310,6 +340,7 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	struct route route = { 0 };
 	struct surroundings around = { .route = &route };
 	const struct watched_link *watched;
+	bool differs;
 
 	look_zone(watch, path);
 	if (path->wanted_link[0])
@@ -327,7 +358,10 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
 	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
 	around.link_expected = watched ? watched->state.expected_mtu : 0;
-	return path_on_surroundings(path, &around);
+	differs = path_on_surroundings(path, &around);
+	path->link_passes = witness_passes(&watch->witnesses, path);
+	witness_update(&watch->witnesses, path);
+	return differs;
 }
 
 static bool path_is_concerned(const struct watch *watch, const struct path *path, bool links_changed)
@@ -372,11 +406,18 @@ static uint64_t settle_discover(struct watch *watch, uint64_t now_usec)
 	return 0;
 }
 
+static void settle_at(struct watch *watch, uint64_t usec)
+{
+	watch->settle_next_usec = usec;
+	sd_event_source_set_time(watch->settle_source, usec);
+	sd_event_source_set_enabled(watch->settle_source, SD_EVENT_ONESHOT);
+}
+
 static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct watch *watch = userdata;
 	bool links_changed = watch->links_dirty;
-	uint64_t discover_again = 0;
+	uint64_t discover_again = 0, again;
 	struct moment moment;
 
 	watch_moment(&moment);
@@ -389,6 +430,8 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 		watch->gateways_dirty = true;
 	if (watch->gateways_dirty)
 		discover_again = settle_discover(watch, moment.now_usec);
+	if (links_changed || moment.now_usec >= watch->tell_usec)
+		links_tell_mtu(watch, moment.now_usec);
 	paths_settle(watch, links_changed, moment.now_usec);
 	if (links_changed)
 		watch_neighbours_look(watch);
@@ -397,10 +440,11 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 	memset(&watch->hints, 0, sizeof(watch->hints));
 	watch_peers_spread(watch);
 	watch_arm(watch);
-	if (discover_again) {
-		sd_event_source_set_time(watch->settle_source, discover_again);
-		sd_event_source_set_enabled(watch->settle_source, SD_EVENT_ONESHOT);
-	}
+	again = watch->tell_usec;
+	if (discover_again && discover_again < again)
+		again = discover_again;
+	if (again != USEC_NEVER)
+		settle_at(watch, again);
 	return 0;
 }
 
@@ -413,7 +457,9 @@ void watch_settle_soon(struct watch *watch)
 	if (!watch->settle_source)
 		return;
 	sd_event_source_get_enabled(watch->settle_source, &enabled);
-	if (enabled != SD_EVENT_OFF)
+	/* it may be set for something that has time */
+	if (enabled != SD_EVENT_OFF &&
+	    watch->settle_next_usec <= watch->settled_usec + SETTLE_GAP_MOST_USEC)
 		return;
 	watch_moment(&moment);
 	at = moment.now_usec;
@@ -424,8 +470,7 @@ void watch_settle_soon(struct watch *watch)
 		if (watch->settle_gap_usec < SETTLE_GAP_MOST_USEC)
 			watch->settle_gap_usec *= 2;
 	}
-	sd_event_source_set_time(watch->settle_source, at);
-	sd_event_source_set_enabled(watch->settle_source, SD_EVENT_ONESHOT);
+	settle_at(watch, at);
 }
 
 int watch_settle_init(struct watch *watch)

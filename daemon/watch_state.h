@@ -9,6 +9,7 @@
 
 #include "core/queue.h"
 #include "core/roster.h"
+#include "core/witness.h"
 #include "face/bus.h"
 #include "face/metrics.h"
 #include "watch.h"
@@ -30,6 +31,7 @@ struct watched_peer {
 	enum address_family family;
 	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
 	bool kept;                      /* survives this reload or discovery */
+	struct path paths[];            /* and their flows behind them, in the same memory */
 };
 
 struct watched_link {
@@ -40,6 +42,8 @@ struct watched_link {
 	bool touched;                   /* differs from what was on the bus */
 	struct link_state *next_gone;
 	struct findings told;           /* the findings that the journal knows of */
+	uint32_t told_mtu;              /* the MTU that the journal knows of */
+	uint64_t tell_usec, tell_gap_usec; /* no other one is told before; longer with each */
 	struct watched_counters *counters; /* NULL: they are not read */
 	bool carries;                   /* some path leaves by it; as of the last reading of counters */
 };
@@ -62,6 +66,7 @@ struct request {
 };
 
 #define HINTS_MOST 64
+#define IDENT_ROWS 8192U
 
 /* Where routes may have changed. */
 struct route_hints {
@@ -90,17 +95,22 @@ struct watch {
 	struct metrics *metrics;       /* NULL: MetricsFile= is empty */
 	struct roster roster;
 	struct queue queue;
-	unsigned queue_room;
+	struct queue held;             /* due, but there is no room in the budget: by due_usec */
+	unsigned queue_room;           /* of each */
+	struct witnesses witnesses;
 	struct pace pace;
 	struct request *requests;
 	unsigned guest_count, guest_paths;
 	struct check *spare_checks[64]; /* of one flow */
 	unsigned spare_count;
+	unsigned check_count, checks_most; /* that run now, and ran at once */
+	struct dossier *spare_dossier;
 	struct route_hints hints;
 	sd_event_source *wake_source, *settle_source, *counters_source;
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
-	uint64_t settled_usec, settle_gap_usec;
+	uint64_t settled_usec, settle_gap_usec, settle_next_usec;
+	uint64_t tell_usec;            /* a link's MTU is to be told then; USEC_NEVER none */
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
 	bool links_dirty, gateways_dirty;
@@ -112,8 +122,13 @@ struct watch {
 	void *settled_userdata;
 	void (*on_change)(void *userdata);
 	void *on_change_userdata;
-	struct flow *by_ident[65536];  /* chained by flow.next_same_ident */
+	struct flow *by_ident[IDENT_ROWS]; /* chained by flow.next_in_row */
 };
+
+static inline struct flow **ident_row(struct watch *watch, uint16_t ident)
+{
+	return &watch->by_ident[ident % IDENT_ROWS];
+}
 
 static inline struct watched_peer *watched_of(const struct path *path)
 {
@@ -124,6 +139,7 @@ static inline struct watched_peer *watched_of(const struct path *path)
 void watch_moment(struct moment *ret);
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
+void watch_path_remove(struct watch *watch, struct path *path); /* from its queue */
 void watch_arm(struct watch *watch);
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);

@@ -7,6 +7,11 @@
 
 /* A burst may be this far ahead of the budget. */
 #define CREDIT_USEC (100 * USEC_PER_MSEC)
+/* With more than this booked no further check begins. */
+#define ROOM_USEC (100 * USEC_PER_MSEC)
+/* Checks begin no faster than this, but for as many as begin within the grain. */
+#define BEGIN_USEC 40U
+#define BEGIN_GRAIN_USEC (10 * USEC_PER_MSEC)
 /* Rounds begin at multiples of this: one wakeup serves all that share it. */
 #define SLOT_USEC (100 * USEC_PER_MSEC)
 
@@ -27,6 +32,24 @@ uint64_t pace_book(struct pace *pace, uint64_t now_usec, uint32_t bytes)
 	pace->free_usec = at + (bytes * 8ULL * USEC_PER_SEC + pace->bits_per_sec - 1) /
 				       pace->bits_per_sec;
 	return at > now_usec ? at : now_usec;
+}
+
+uint64_t pace_room(const struct pace *pace)
+{
+	return pace->free_usec > ROOM_USEC ? pace->free_usec - ROOM_USEC : 0;
+}
+
+uint64_t pace_admit(struct pace *pace, uint64_t now_usec)
+{
+	uint64_t at;
+
+	if (pace->begin_usec < now_usec)
+		pace->begin_usec = now_usec;
+	/* together, and not each by a wakeup of its own */
+	at = pace->begin_usec - now_usec;
+	at -= at % BEGIN_GRAIN_USEC;
+	pace->begin_usec += BEGIN_USEC;
+	return now_usec + at;
 }
 
 bool pace_load(struct pace *pace, uint64_t load_bits_per_sec)

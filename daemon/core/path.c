@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FOLLOW_UP_USEC USEC_PER_SEC
+#define URGENT_MOST 12U /* one that never says the same twice must not hold up all others */
 #define YOUNG_USEC USEC_PER_SEC
 #define RESTART_GAP_LEAST_USEC (20 * USEC_PER_MSEC)
 #define RESTART_GAP_MOST_USEC USEC_PER_SEC
@@ -71,6 +72,11 @@ bool path_is_due(const struct path *path, uint64_t now_usec)
 	return !path->check && now_usec >= path->due_usec;
 }
 
+bool path_is_urgent(const struct path *path)
+{
+	return path->streak > 0 && path->differing <= URGENT_MOST;
+}
+
 bool path_is_settled(const struct path *path)
 {
 	return !path->check && path->streak == 0 &&
@@ -95,6 +101,21 @@ static void path_schedule(struct path *path, const struct pace *pace, uint64_t n
 		path->due_usec = now_usec;
 	path->wake_usec = path->due_usec;
 	path->ended_usec = now_usec;
+}
+
+/* --- what is kept --- */
+
+const struct dossier *path_dossier(const struct path *path)
+{
+	static const struct dossier nothing;
+
+	return path->dossier ? path->dossier : &nothing;
+}
+
+bool path_dossier_is_empty(const struct path *path)
+{
+	return path->streak == 0 && path->second_passes == 0 && path->locus_mtu == 0 &&
+	       path_dossier(path)->findings.count == 0;
 }
 
 /* --- a check --- */
@@ -136,7 +157,7 @@ void path_on_overflow(struct path *path)
 
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo)
 {
-	struct turn turn = { .pace = pace, .udp_usec = &path->udp_usec };
+	struct turn turn = { pace, path->link_passes, &path->udp_usec };
 
 	todo->burst.count = 0;
 	if (!path->check) {
@@ -241,10 +262,10 @@ static void path_consider(struct path *path, const struct judgement *now,
 		return;
 	}
 	wanted = path_rounds_wanted(path, now);
-	path->streak = path->streak && judgement_same(now, &path->candidate) ? path->streak + 1 : 1;
+	path->streak = path->streak && judgement_same(now, &path->dossier->candidate) ? path->streak + 1 : 1;
 	path->differing++;
 	path->undecided = 0;
-	path->candidate = *now;
+	path->dossier->candidate = *now;
 	/* numbers that never agree twice are a fault all the same; flows that never do are luck */
 	if (path->streak >= wanted ||
 	    (path->differing >= 3 * wanted && now->verdict != VERDICT_PARTIAL))
@@ -282,12 +303,12 @@ void path_lint(struct path *path, const struct link *link, struct todo *todo)
 	bool same;
 
 	lint_path(&path->facts, link, &path->route, path->rounds ? &path->evidence : NULL, &now);
-	same = now.count == path->findings.count;
+	same = now.count == path->dossier->findings.count;
 	for (unsigned i = 0; same && i < now.count; i++)
-		same = finding_equal(&now.list[i], &path->findings.list[i]);
+		same = finding_equal(&now.list[i], &path->dossier->findings.list[i]);
 	if (same)
 		return;
 	todo->findings_changed = true;
-	todo->findings_before = path->findings;
-	path->findings = now;
+	todo->findings_before = path->dossier->findings;
+	path->dossier->findings = now;
 }

@@ -38,13 +38,21 @@ struct peer_settings {
  * round to round, so that a verdict does not flip with the hash. The owner's. */
 struct flow {
 	struct path *path;
-	struct flow *next_same_ident; /* of another path */
+	struct flow *next_in_row;     /* the owner's: another one with an ident like this */
 	uint64_t cookie;              /* of the peer's responder; 0 none yet */
 	uint16_t ident;
 	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
 	bool syn_open;                /* the last SYN may have left a half-open connection behind */
 	uint16_t syn_sequence;
 	uint64_t syn_nonce;
+};
+
+/* What is kept of a path that is not simply good. */
+struct dossier {
+	struct judgement candidate;       /* what the last rounds say while it is not announced */
+	struct evidence second;           /* another method's, on a fault of path.second_passes bytes */
+	struct address hop;               /* of path.locus */
+	struct findings findings;
 };
 
 struct path {
@@ -61,6 +69,8 @@ struct path {
 	int bound_link;                   /* packets are sent by this link; 0 the route decides */
 	bool discovered;                  /* nobody asked for it to be watched */
 	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
+	bool admitted;                    /* the next check has its turn: see pace_admit() */
+	bool held;                        /* it waits for room in the budget: see pace_room() */
 	uint64_t phase_usec;              /* its place within the interval */
 
 	/* what the kernel says */
@@ -68,24 +78,22 @@ struct path {
 	char link_name[LINK_NAME_SIZE];   /* the egress link's; "" none */
 	uint32_t link_mtu;
 	struct path_facts facts;
+	uint32_t *link_passes;            /* see struct turn; the owner's, one for all by this link */
 
 	/* what was found */
 	struct judgement announced;
-	struct judgement candidate;       /* what the last rounds say while it is not announced */
+	struct dossier *dossier;          /* the owner's memory; NULL: there is nothing to be kept */
 	struct evidence evidence;         /* of the last decided check, of the worst flow */
 	uint32_t hint;                    /* what passed in the last check, 0 none or all */
-	struct evidence second;           /* another method's, on a fault of second_passes bytes */
 	uint32_t second_passes;           /* 0: none is kept */
 	uint64_t second_rounds;           /* when it was asked, counted in rounds */
 	enum probe_kind kind;             /* method in use */
 	uint32_t echo_limit;              /* echo alone ended here when it was last asked; 0 it did not */
 	unsigned flows_faulty;            /* by the last decided check */
 	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
-	struct address hop;
 	uint32_t locus_mtu;               /* 0: no walk was made */
 	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
 	struct loss control_loss;
-	struct findings findings;
 	struct loss loss;                 /* plain loss, fading */
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
 	unsigned differing;               /* rounds in a row that gave something not announced */
@@ -110,6 +118,8 @@ struct path {
 	uint64_t restart_gap_usec;
 	uint64_t unrest_usec;             /* begin of the events that follow each other */
 	unsigned queue_place;             /* see queue.h */
+	struct path *next_witness;        /* see witness.h */
+	struct path **witness_place;
 };
 
 /* The moment a fact came in, with fresh random numbers. */
@@ -152,6 +162,8 @@ bool path_on_request(struct path *path, uint64_t now_usec);
 
 /* Due and not running: path_begin() wants memory of path_check_size() bytes, unless there is trouble. */
 bool path_is_due(const struct path *path, uint64_t now_usec);
+/* A change waits for this round to confirm it: others that are due may wait. */
+bool path_is_urgent(const struct path *path);
 /* Nothing runs and no change waits for a further round to confirm it. */
 bool path_is_settled(const struct path *path);
 
@@ -170,7 +182,13 @@ void path_on_overflow(struct path *path);
  * once, or todo->judge. */
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo);
 
-/* The end of a check, or of none where facts.trouble forbids one. Returns the check's memory. */
+/* What is known beside the last verdict; nothing at all where no dossier is kept. */
+const struct dossier *path_dossier(const struct path *path);
+/* The memory may be taken back. */
+bool path_dossier_is_empty(const struct path *path);
+
+/* The end of a check, or of none where facts.trouble forbids one. Returns the check's memory. Needs
+ * a dossier, which may be empty, as path_lint() does. */
 struct check *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
 			 struct todo *todo);
 

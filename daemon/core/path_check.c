@@ -105,18 +105,19 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 /* Would one more round like the last one be announced? */
 static bool path_is_near_hole(const struct path *path)
 {
-	bool candidate = path->candidate.verdict == VERDICT_BLACK_HOLE ||
-			 path->candidate.verdict == VERDICT_PARTIAL;
+	const struct judgement *said = &path_dossier(path)->candidate;
+	bool candidate = said->verdict == VERDICT_BLACK_HOLE || said->verdict == VERDICT_PARTIAL;
 
 	if (path->settings->fail_after == 1)
 		return true;
 	return path->streak > 0 && candidate &&
-	       path->streak + 1 >= path_rounds_wanted(path, &path->candidate);
+	       path->streak + 1 >= path_rounds_wanted(path, said);
 }
 
 static bool path_suspects_loss(const struct path *path)
 {
-	if (path->announced.verdict == VERDICT_LOSSY || path->candidate.verdict == VERDICT_LOSSY)
+	if (path->announced.verdict == VERDICT_LOSSY ||
+	    path_dossier(path)->candidate.verdict == VERDICT_LOSSY)
 		return true;
 	/* numbers that never agree: luck has a hand in what passes */
 	if (path->differing >= 2 && path->streak <= 1)
@@ -221,7 +222,7 @@ static void path_keep(struct path *path, const struct check_result *result)
 		    (result->main.kind == PROBE_RESPONDER && result->main.return_passes < passes);
 
 	if (less && result->has_second == SECOND_CONFIRM && !second_stands_nearer(result)) {
-		path->second = result->second;
+		path->dossier->second = result->second;
 		path->second_passes = passes;
 		path->second_rounds = path->rounds;
 	} else if (less && passes != path->second_passes) {
@@ -229,7 +230,7 @@ static void path_keep(struct path *path, const struct check_result *result)
 	}
 	if (less && result->locus != LOCUS_NONE) {
 		path->locus = result->locus;
-		path->hop = result->hop;
+		path->dossier->hop = result->hop;
 		path->locus_mtu = passes;
 	} else if (less && passes != path->locus_mtu) {
 		path->locus_mtu = 0;
@@ -241,11 +242,11 @@ static void path_weigh(struct path *path, const struct check_result *result, str
 	bool life = result->has_second == SECOND_LIFE && result->main.outcome == OUTCOME_NOTHING;
 	struct testimony testimony = {
 		.main = &result->main,
-		.second = life ? &result->second : path->second_passes ? &path->second : NULL,
+		.second = life ? &result->second : path->second_passes ? &path->dossier->second : NULL,
 		.flows = path->flow_count,
 		.flows_full = result->flows_full,
 		.locus = path->locus_mtu ? path->locus : LOCUS_NONE,
-		.hop = path->hop,
+		.hop = path->dossier->hop,
 		.lossy = result->lossy,
 		.irregular = path->undecided >= UNDECIDED_MOST,
 	};
@@ -283,7 +284,7 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path->evidence.echo_limit = limit;
 	/* where echo is no measure of the path the other method takes its place */
 	if (limit && path->second_passes)
-		path->kind = path->second.kind;
+		path->kind = path->dossier->second.kind;
 	if (result->main.kind == PROBE_ECHO)
 		path->echo_limit = limit;
 	else if (result->main.outcome == OUTCOME_FULL)

@@ -42,4 +42,5 @@ struct peer {
 	struct peer_settings settings;
 	struct path *paths; /* the owner's */
 	unsigned path_count;
+	uint8_t untold; /* the bus's: what of it waits to be told */
 };

@@ -382,6 +382,22 @@ static uint64_t round_book(struct round *round, struct turn *turn, uint64_t now_
 	return at;
 }
 
+/* Many paths often lead through one bottleneck. It is a suggestion, as a report is. */
+static uint64_t round_plan_with_others(struct round *round, const struct turn *turn,
+				       uint64_t now_usec)
+{
+	uint64_t again;
+
+	if (!round->heard_others && turn->passes && *turn->passes && round->suggested == 0) {
+		round->heard_others = true;
+		round->suggested = *turn->passes;
+	}
+	again = round_plan(round, now_usec);
+	if (turn->passes && round->boundary)
+		*turn->passes = round->boundary;
+	return again;
+}
+
 uint64_t round_step(struct round *round, struct turn *turn, uint64_t now_usec,
 		    struct burst *ret_burst)
 {
@@ -397,7 +413,7 @@ uint64_t round_step(struct round *round, struct turn *turn, uint64_t now_usec,
 		if (round->send_usec == 0 && waiting > now_usec && !enough)
 			return waiting;
 		if (round->plan_count == 0)
-			again = round_plan(round, now_usec);
+			again = round_plan_with_others(round, turn, now_usec);
 		if (round->plan_count == 0)
 			continue;
 		if (round->send_usec == 0)

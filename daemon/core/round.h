@@ -61,6 +61,8 @@ struct round {
 	uint64_t oversize_usec;     /* when something above the floor was last sent, 0 never */
 	uint64_t rtt_usec;          /* largest seen in this round, 0 none */
 	uint32_t suggested;         /* a size to ask because a report or the last round named it */
+	uint32_t boundary;          /* it passes and the size above it seems not to; 0 not known */
+	bool heard_others;          /* what other paths say was suggested already */
 	uint16_t bursts;
 	uint64_t now_usec;          /* when it was last planned */
 	bool hopeless;              /* the peer itself says that this method has nothing to answer */
@@ -85,9 +87,10 @@ void round_begin(struct round *round, const struct round_settings *settings, uin
 bool round_answer(struct round *round, const struct answer *answer, uint64_t now_usec);
 
 /* When something may be sent: the budget of all, and for what hosts answer once a second only, the
- * peer's own turn. */
+ * peer's own turn. And what other paths that begin alike have found out meanwhile. */
 struct turn {
 	struct pace *pace;
+	uint32_t *passes;           /* the last size found where larger ones fail, 0 none; or NULL */
 	uint64_t *udp_usec;         /* next PROBE_UDP to this peer; the owner's */
 };
 

@@ -287,6 +287,7 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 	uint64_t settled = round->oversize_usec + round_settle(round);
 	uint32_t gap = round->tries.view == VIEW_FORWARD ? chain_gap(round, floor) : 0;
 
+	round->boundary = round->tries.view == VIEW_FORWARD ? floor : 0;
 	if (!gap && boundary_reported(round, floor))
 		return round_finish(round, OUTCOME_LESS);
 	if (above < needed || whole < needed) {

@@ -34,6 +34,7 @@ static void bus_close(struct bus *bus)
 	bus->ready = false;
 	bus->named = false;
 	bus_checks_drop(bus);
+	bus_news_drop(bus);
 	if (bus->connection)
 		sd_bus_detach_event(bus->connection);
 	bus->connection = sd_bus_close_unref(bus->connection);
@@ -48,6 +49,7 @@ static int bus_on_disconnected(sd_bus_message *message, void *userdata, sd_bus_e
 		     bus->ready ? "the system bus went away" : "the system bus does not take us");
 	bus->ready = false;
 	bus->named = false;
+	bus_news_drop(bus);
 	bus_retry_later(bus);
 	return 0;
 }
@@ -130,6 +132,9 @@ static int bus_serve(struct bus *bus)
 {
 	int r;
 
+	r = bus_rest_add(bus);
+	if (r < 0)
+		return r;
 	r = bus_local_matches(bus);
 	if (r < 0)
 		return r;
@@ -215,6 +220,12 @@ static int bus_sources(struct bus *bus)
 				       bus);
 	if (r < 0)
 		return r;
+	r = bus_news_init(bus);
+	if (r < 0)
+		return r;
+	r = bus_rest_init(bus);
+	if (r < 0)
+		return r;
 	r = sd_event_add_defer(bus->event, &bus->totals_later, bus_on_totals, bus);
 	if (r < 0)
 		return r;
@@ -256,6 +267,9 @@ struct bus *bus_free(struct bus *bus)
 	bus_close(bus);
 	sd_event_source_disable_unref(bus->retry);
 	sd_event_source_disable_unref(bus->totals_later);
+	sd_event_source_disable_unref(bus->news_source);
+	sd_event_source_disable_unref(bus->rest_source);
+	sd_event_source_disable_unref(bus->turn_source);
 	free(bus->peer_vtable);
 	free(bus->link_vtable);
 	sd_event_unref(bus->event);

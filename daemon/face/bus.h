@@ -42,12 +42,13 @@ void bus_check_done(struct bus_check *check);
 /* Answers with this peer, whether the roster has it or not. Frees `check`. */
 void bus_check_done_peer(struct bus_check *check, const struct peer *peer);
 
-/* Tell whoever listens. All are cheap when nobody can hear; bus NULL: nobody ever can. */
-void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct path *path,
+/* Tell whoever listens, soon: what is said of peers waits until the bus has room for it. All are
+ * cheap when nobody can hear; bus NULL: nobody ever can. */
+void bus_verdict_changed(struct bus *bus, struct peer *peer, const struct path *path,
 			 const struct judgement *before);
-void bus_peer_changed(struct bus *bus, const struct peer *peer);  /* PropertiesChanged */
-void bus_peer_added(struct bus *bus, const struct peer *peer);    /* InterfacesAdded */
-void bus_peer_removed(struct bus *bus, const char *name);
+void bus_peer_changed(struct bus *bus, struct peer *peer);  /* PropertiesChanged */
+void bus_peer_added(struct bus *bus, struct peer *peer);    /* InterfacesAdded */
+void bus_peer_removed(struct bus *bus, struct peer *peer);  /* before its memory goes */
 void bus_link_changed(struct bus *bus, const struct link_state *state);
 void bus_link_added(struct bus *bus, const struct link_state *state);
 void bus_link_removed(struct bus *bus, int index);

@@ -433,8 +433,8 @@ int bus_manager_add(struct bus *bus)
 	return sd_bus_add_object_manager(bus->connection, NULL, BUS_ROOT);
 }
 
-static int signal_verdict(struct bus *bus, const struct peer *peer, const struct path *path,
-			  const struct judgement *before)
+int bus_send_verdict(struct bus *bus, const struct peer *peer, const struct path *path,
+		     enum verdict before)
 {
 	_free_message_ sd_bus_message *message = NULL;
 	_free_text_ char *object = bus_peer_path(peer->name);
@@ -446,8 +446,7 @@ static int signal_verdict(struct bus *bus, const struct peer *peer, const struct
 				      "VerdictChanged");
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(message, "soss", peer->name, object,
-				  words_verdict(before->verdict),
+	r = sd_bus_message_append(message, "soss", peer->name, object, words_verdict(before),
 				  words_verdict(path->announced.verdict));
 	if (r < 0)
 		return r;
@@ -455,17 +454,4 @@ static int signal_verdict(struct bus *bus, const struct peer *peer, const struct
 	if (r < 0)
 		return r;
 	return sd_bus_message_send(message);
-}
-
-void bus_verdict_changed(struct bus *bus, const struct peer *peer, const struct path *path,
-			 const struct judgement *before)
-{
-	int r;
-
-	if (!bus || !bus->ready)
-		return;
-	r = signal_verdict(bus, peer, path, before);
-	if (r < 0)
-		journal_plain(bus->journal, LOG_DEBUG, "VerdictChanged was not sent: %s",
-			      strerror(-r));
 }

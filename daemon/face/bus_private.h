@@ -58,6 +58,12 @@ struct bus {
 	struct bus_totals totals;
 	sd_bus_vtable *peer_vtable;    /* made from report_peer_fields */
 	sd_bus_vtable *link_vtable;
+	struct news *news;             /* see bus_news.c */
+	unsigned news_first, news_count, news_room;
+	sd_event_source *news_source;
+	uint64_t call_usec;            /* when the call that is served came; 0 none */
+	uint64_t rest_usec;            /* that is owed to the rounds */
+	sd_event_source *rest_source, *turn_source;
 	struct bus_check *checks;
 	unsigned waiting, asking;
 };
@@ -67,6 +73,29 @@ int bus_manager_add(struct bus *bus);
 /* From now on the check waits for its owner; 0, or that there are too many already. */
 int bus_check_wait(struct bus_check *check, sd_bus_error *error);
 struct bus_totals bus_totals_now(const struct bus *bus);
+
+/* Somebody can hear us. */
+static inline bool bus_is_heard(const struct bus *bus)
+{
+	return bus && bus->ready;
+}
+
+/* At once; 0 or a negative errno. */
+int bus_send_verdict(struct bus *bus, const struct peer *peer, const struct path *path,
+		     enum verdict before);
+
+/* bus_news.c */
+int bus_news_init(struct bus *bus);
+void bus_news_drop(struct bus *bus); /* nobody hears us any more */
+
+/* bus_rest.c */
+int bus_rest_init(struct bus *bus);
+int bus_rest_add(struct bus *bus);
+
+/* bus_signals.c: at once; 0 or a negative errno */
+int bus_send_peer_changed(struct bus *bus, const struct peer *peer);
+int bus_send_peer_added(struct bus *bus, const struct peer *peer);
+int bus_send_peer_removed(struct bus *bus, const char *name);
 
 /* bus_objects.c */
 int bus_objects_make(struct bus *bus); /* the vtables, once */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What objects tell by themselves: that they came, changed, went. Nothing is built when nobody
- * can hear, and nothing waits.
+ * can hear. When what concerns peers is told is bus_news.c's matter.
  */
 #include "bus_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "report.h"
@@ -17,56 +18,48 @@ static inline void string_free(char **text)
 
 #define FIELDS_LARGEST 48
 
-static bool can_be_heard(const struct bus *bus)
+static int object_added(struct bus *bus, const char *path)
 {
-	return bus && bus->ready;
-}
-
-static void object_added(struct bus *bus, const char *path)
-{
-	if (path)
-		sd_bus_emit_object_added(bus->connection, path);
+	return path ? sd_bus_emit_object_added(bus->connection, path) : -ENOMEM;
 }
 
 /* The object is out of the roster already, so sd-bus cannot find out what it had. */
-static void object_removed(struct bus *bus, const char *path, const char *interface)
+static int object_removed(struct bus *bus, const char *path, const char *interface)
 {
-	if (path)
-		sd_bus_emit_interfaces_removed(bus->connection, path, "org.freedesktop.DBus.Peer",
-					       "org.freedesktop.DBus.Introspectable",
-					       "org.freedesktop.DBus.Properties", interface, NULL);
+	if (!path)
+		return -ENOMEM;
+	return sd_bus_emit_interfaces_removed(bus->connection, path, "org.freedesktop.DBus.Peer",
+					      "org.freedesktop.DBus.Introspectable",
+					      "org.freedesktop.DBus.Properties", interface, NULL);
 }
 
-void bus_peer_changed(struct bus *bus, const struct peer *peer)
+int bus_send_peer_changed(struct bus *bus, const struct peer *peer)
 {
-	_free_text_ char *path = NULL;
+	_free_text_ char *path = bus_peer_path(peer->name);
 	const char *names[FIELDS_LARGEST];
 	unsigned count = 0;
 
-	if (!can_be_heard(bus))
-		return;
-	path = bus_peer_path(peer->name);
 	if (!path)
-		return;
+		return -ENOMEM;
 	for (const struct peer_field *field = report_peer_fields; field->name; field++)
 		if (field->signalled)
 			names[count++] = field->name;
 	names[count] = NULL;
-	sd_bus_emit_properties_changed_strv(bus->connection, path, BUS_PEER, (char **)names);
+	return sd_bus_emit_properties_changed_strv(bus->connection, path, BUS_PEER, (char **)names);
 }
 
-void bus_peer_added(struct bus *bus, const struct peer *peer)
+int bus_send_peer_added(struct bus *bus, const struct peer *peer)
 {
-	_free_text_ char *path = can_be_heard(bus) ? bus_peer_path(peer->name) : NULL;
+	_free_text_ char *path = bus_peer_path(peer->name);
 
-	object_added(bus, path);
+	return object_added(bus, path);
 }
 
-void bus_peer_removed(struct bus *bus, const char *name)
+int bus_send_peer_removed(struct bus *bus, const char *name)
 {
-	_free_text_ char *path = can_be_heard(bus) ? bus_peer_path(name) : NULL;
+	_free_text_ char *path = bus_peer_path(name);
 
-	object_removed(bus, path, BUS_PEER);
+	return object_removed(bus, path, BUS_PEER);
 }
 
 void bus_link_changed(struct bus *bus, const struct link_state *state)
@@ -75,7 +68,7 @@ void bus_link_changed(struct bus *bus, const struct link_state *state)
 	const char *names[FIELDS_LARGEST];
 	unsigned count = 0;
 
-	if (!can_be_heard(bus))
+	if (!bus_is_heard(bus))
 		return;
 	path = bus_link_path(state->link.index);
 	if (!path)
@@ -89,14 +82,14 @@ void bus_link_changed(struct bus *bus, const struct link_state *state)
 
 void bus_link_added(struct bus *bus, const struct link_state *state)
 {
-	_free_text_ char *path = can_be_heard(bus) ? bus_link_path(state->link.index) : NULL;
+	_free_text_ char *path = bus_is_heard(bus) ? bus_link_path(state->link.index) : NULL;
 
 	object_added(bus, path);
 }
 
 void bus_link_removed(struct bus *bus, int index)
 {
-	_free_text_ char *path = can_be_heard(bus) ? bus_link_path(index) : NULL;
+	_free_text_ char *path = bus_is_heard(bus) ? bus_link_path(index) : NULL;
 
 	object_removed(bus, path, BUS_LINK);
 }

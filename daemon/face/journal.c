@@ -43,8 +43,10 @@ static void record_add_path(struct record *record, const struct peer *peer, cons
 static void record_add_explanation(struct record *record, const struct path *path,
 				   const struct judgement *judgement)
 {
-	if (verdict_is_fault(judgement->verdict) && path->findings.count > 0)
-		record_add(record, "MTUWATCH_FINDING", words_finding(path->findings.list[0].id));
+	const struct findings *findings = &path_dossier(path)->findings;
+
+	if (verdict_is_fault(judgement->verdict) && findings->count > 0)
+		record_add(record, "MTUWATCH_FINDING", words_finding(findings->list[0].id));
 }
 
 static void record_add_judgement(struct record *record, const struct judgement *judgement)

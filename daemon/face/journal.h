@@ -5,7 +5,19 @@
  */
 #pragma once
 
+#include <systemd/sd-event.h>
+
 #include "../core/roster.h"
+
+struct waiting_record;
+
+/* Records that journald had no room for yet, see journal_waiting.h. */
+struct journal_waiting {
+	struct waiting_record *first, *last;
+	size_t bytes;
+	uint64_t gap_usec;      /* until they are offered again */
+	sd_event_source *retry; /* NULL: they are offered with the next record */
+};
 
 /* How much is said: LOG_ERR 3 ... LOG_DEBUG 7; INFO 6 by default. to_stderr: no journald. */
 struct journal {
@@ -13,11 +25,14 @@ struct journal {
 	bool to_stderr;
 	bool prefixed;   /* stderr leads to the journal too: it wants "<3>" before each line */
 	int fd;          /* towards journald, negative none */
-	uint64_t lost;   /* records that journald had no room for since the last one it took */
+	uint64_t lost;   /* records that found no room here either, and nobody was told of */
+	struct journal_waiting waiting;
 };
 
 void journal_init(struct journal *journal);
 void journal_done(struct journal *journal);
+/* What journald has no room for is offered again from this loop. */
+int journal_attach(struct journal *journal, sd_event *event);
 /* Chooses anew between journald, where there is one, and stderr. */
 void journal_choose(struct journal *journal, bool want_stderr);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Records to journald by its native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL), without ever
- * waiting for it; what it has no room for is counted and that is said later. Knows no peers.
+ * waiting for it; what is lost all the same is counted and that is said later. Knows no peers.
  */
 #include "journal_record.h"
 
@@ -17,10 +17,12 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "journal_waiting.h"
+
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define VALUE_LARGEST 16384 /* with all fields well below what one datagram takes */
 
-static const struct sockaddr_un journal_address = {
+const struct sockaddr_un journal_address = {
 	.sun_family = AF_UNIX,
 	.sun_path = JOURNAL_SOCKET,
 };
@@ -59,6 +61,7 @@ void journal_init(struct journal *journal)
 
 void journal_done(struct journal *journal)
 {
+	waiting_done(journal);
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = -1;
@@ -105,32 +108,22 @@ static void field_write(FILE *out, const char *field)
 	fprintf(out, "%s\n", value);
 }
 
-static int record_write(const struct record *record, struct journal *journal)
+static int record_write(const struct record *record, struct journal *journal, const char *message)
 {
-	char *bytes = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&bytes, &length);
-	ssize_t n;
-	int r = 0;
+	struct waiting_record out = {.message = (char *)message, .priority = record->priority};
+	FILE *stream = open_memstream(&out.bytes, &out.length);
+	int r;
 
-	if (!out)
+	if (!stream)
 		return -ENOMEM;
 	for (unsigned i = 0; i < record->count; i++)
-		field_write(out, record->fields[i]);
-	if (fclose(out) != 0) {
-		free(bytes);
-		return -ENOMEM;
-	}
-	n = sendto(journal->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (const struct sockaddr *)&journal_address, sizeof(journal_address));
-	if (n < 0)
-		r = -errno;
-	free(bytes);
+		field_write(stream, record->fields[i]);
+	r = fclose(stream) == 0 ? waiting_send(journal, &out) : -ENOMEM;
+	free(out.bytes);
 	return r;
 }
 
-static void stderr_write(const struct record *record, const struct journal *journal,
-			 const char *message)
+void record_say(const struct journal *journal, int priority, const char *message)
 {
 	const char *line = message;
 	size_t length;
@@ -138,24 +131,26 @@ static void stderr_write(const struct record *record, const struct journal *jour
 	for (; *line; line += length + (line[length] == '\n')) {
 		length = strcspn(line, "\n");
 		if (journal->prefixed)
-			fprintf(stderr, "<%d>", record->priority);
+			fprintf(stderr, "<%d>", priority);
 		fprintf(stderr, "%.*s\n", (int)length, line);
 	}
 }
 
 /* Said as soon as journald takes records again. */
-static void lost_tell(struct journal *journal)
+void journal_tell_lost(struct journal *journal)
 {
 	_done_record_ struct record record = RECORD_INIT(LOG_WARNING);
 	uint64_t lost = journal->lost;
 	char message[96];
 
+	if (lost == 0)
+		return;
 	journal->lost = 0;
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " messages were lost while journald took none", lost);
 	record_send(&record, journal, message);
 	if (journal->lost)
-		journal->lost = lost;
+		journal->lost += lost - 1; /* this one is none of them */
 }
 
 void record_send(struct record *record, struct journal *journal, const char *message)
@@ -169,14 +164,12 @@ void record_send(struct record *record, struct journal *journal, const char *mes
 		record_add(record, "MESSAGE", message);
 		record_add(record, "PRIORITY", priority);
 		record_add(record, "SYSLOG_IDENTIFIER", "mtuwatchd");
-		r = record_write(record, journal);
+		r = record_write(record, journal, message);
 	}
-	if (r == -EAGAIN || r == -ENOBUFS) {
+	if (r == -EAGAIN)
 		journal->lost++;
-		return;
-	}
-	if (r < 0)
-		stderr_write(record, journal, message);
-	else if (journal->lost)
-		lost_tell(journal);
+	else if (r < 0)
+		record_say(journal, record->priority, message);
+	else if (journal->lost && !journal->waiting.first)
+		journal_tell_lost(journal);
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <sys/un.h>
+
 #include "journal.h"
 
 #define RECORD_FIELDS 24
@@ -26,3 +28,10 @@ void record_add_number(struct record *record, const char *name, uint32_t value);
 
 /* Sends what was gathered with `message` as its sentence, or writes the sentence to stderr. */
 void record_send(struct record *record, struct journal *journal, const char *message);
+
+extern const struct sockaddr_un journal_address;
+
+/* The sentence on stderr. */
+void record_say(const struct journal *journal, int priority, const char *message);
+/* Once records are taken again. */
+void journal_tell_lost(struct journal *journal);

@@ -237,23 +237,34 @@ static bool findings_hold(const struct findings *findings, unsigned count,
 	return false;
 }
 
+static bool path_has(const struct path *path, const struct finding *finding)
+{
+	const struct findings *findings = &path_dossier(path)->findings;
+
+	return findings_hold(findings, findings->count, finding);
+}
+
 /* Before finding number `count` of path number `paths`. */
 static bool peer_has_told(const struct peer *peer, unsigned paths, unsigned count)
 {
-	const struct finding *finding = &peer->paths[paths].findings.list[count];
+	const struct findings *findings = &path_dossier(&peer->paths[paths])->findings;
+	const struct finding *finding = &findings->list[count];
 
 	for (unsigned i = 0; i < paths; i++)
-		if (findings_hold(&peer->paths[i].findings, peer->paths[i].findings.count, finding))
+		if (path_has(&peer->paths[i], finding))
 			return true;
-	return findings_hold(&peer->paths[paths].findings, count, finding);
+	return findings_hold(findings, count, finding);
 }
 
 static void peer_findings(const struct peer *peer, FILE *out)
 {
-	for (unsigned i = 0; i < peer->path_count; i++)
-		for (unsigned j = 0; j < peer->paths[i].findings.count; j++)
+	for (unsigned i = 0; i < peer->path_count; i++) {
+		const struct findings *findings = &path_dossier(&peer->paths[i])->findings;
+
+		for (unsigned j = 0; j < findings->count; j++)
 			if (!peer_has_told(peer, i, j))
-				finding_print(out, peer->name, &peer->paths[i].findings.list[j]);
+				finding_print(out, peer->name, &findings->list[j]);
+	}
 }
 
 /* A peer may have a link's name. */
@@ -263,7 +274,7 @@ static bool peer_says(const struct roster *roster, const struct link_state *stat
 	const struct peer *peer = roster_peer(roster, state->link.name);
 
 	for (unsigned i = 0; peer && i < peer->path_count; i++)
-		if (findings_hold(&peer->paths[i].findings, peer->paths[i].findings.count, finding))
+		if (path_has(&peer->paths[i], finding))
 			return true;
 	return false;
 }

@@ -189,7 +189,7 @@ static bool peer_says(const struct peer *peer, const struct finding *finding)
 		const struct path *path = &peer->paths[i];
 
 		if (verdict_says(&path->announced, finding) &&
-		    findings_hold(&path->findings, finding))
+		    findings_hold(&path_dossier(path)->findings, finding))
 			return true;
 	}
 	return false;
@@ -212,8 +212,10 @@ static void path_faults(struct faults *faults, const struct peer *peer, const st
 		fault_print(faults, path->announced.severity,
 			    words_verdict_sentence(peer, path, &path->announced),
 			    words_verdict_advice(peer, path, &path->announced));
-	for (unsigned i = 0; i < path->findings.count; i++) {
-		const struct finding *finding = &path->findings.list[i];
+	const struct findings *findings = &path_dossier(path)->findings;
+
+	for (unsigned i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->list[i];
 
 		if (!verdict_says(&path->announced, finding) && !link_says(faults->roster, finding))
 			finding_print(faults, subject, finding);

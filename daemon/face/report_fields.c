@@ -281,9 +281,9 @@ static int get_findings(const struct peer *peer, const struct path *path, struct
 {
 	ret->findings.count = 0;
 	if (path)
-		findings_join(&ret->findings, &path->findings);
+		findings_join(&ret->findings, &path_dossier(path)->findings);
 	for (unsigned i = 0; !path && i < peer->path_count; i++)
-		findings_join(&ret->findings, &peer->paths[i].findings);
+		findings_join(&ret->findings, &path_dossier(&peer->paths[i])->findings);
 	return 0;
 }
 

@@ -229,7 +229,7 @@ static char *borne_out(const struct path *path, const struct judgement *judgemen
 		return sentence("; %s %s",
 				judgement->path_mtu == path->second_passes ? "borne out by"
 									   : "measured by",
-				words_kind(path->second.kind));
+				words_kind(path_dossier(path)->second.kind));
 	return strdup(path->facts.borne_out ? "; borne out by another peer" : "");
 }
 

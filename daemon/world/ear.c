@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCHES_A_WAKEUP 8 /* then others get their turn; the loop wakes us again */
+#define BATCHES_A_WAKEUP 32 /* then others get their turn; the loop wakes us again */
 
 uint64_t now_monotonic_usec(void)
 {
@@ -34,6 +34,9 @@ int ear_open(struct ear *ear, const struct raw *raw, sd_event_io_handler_t on_io
 	ear->raw = *raw;
 	ear->drops = 0;
 	r = sd_event_add_io(ear->hearing->event, &ear->source, raw->fd, EPOLLIN, on_io, userdata);
+	if (r >= 0)
+		/* before anything more is sent: an answer that waits looks like a slow path */
+		r = sd_event_source_set_priority(ear->source, SD_EVENT_PRIORITY_NORMAL - 1);
 	if (r < 0)
 		ear_close(ear);
 	return r;
@@ -77,8 +80,8 @@ bool ear_overflowed(struct ear *ear)
 }
 
 /* Reads one batch and hands it on; false when nothing is left. The socket is copied: a handler may
- * close the ear. */
-static bool ear_receive(struct ear *ear)
+ * close the ear. *ret_usec is set when there was something to hear. */
+static bool ear_receive(struct ear *ear, uint64_t *ret_usec)
 {
 	struct hearing *hearing = ear->hearing;
 	const struct raw raw = ear->raw;
@@ -94,18 +97,24 @@ static bool ear_receive(struct ear *ear)
 	if (count <= 0 && !overflowed)
 		return false;
 	now_usec = now_monotonic_usec();
+	*ret_usec = now_usec;
 	if (overflowed)
 		hearing->overflow(now_usec, hearing->userdata);
 	for (int i = 0; i < count; i++)
 		hearing->packet((unsigned)i, &raw, now_usec, hearing->userdata);
 	if (count > 0)
 		hearing->received += (unsigned)count;
-	hearing->batch_end(now_usec, hearing->userdata);
 	return count == BATCH;
 }
 
 void ear_drain(struct ear *ear)
 {
-	for (unsigned i = 0; i < BATCHES_A_WAKEUP && ear->raw.fd >= 0 && ear_receive(ear); i++)
-		;
+	struct hearing *hearing = ear->hearing;
+	uint64_t heard_usec = 0;
+
+	for (unsigned i = 0; i < BATCHES_A_WAKEUP && ear->raw.fd >= 0; i++)
+		if (!ear_receive(ear, &heard_usec))
+			break;
+	if (heard_usec != 0)
+		hearing->batch_end(heard_usec, hearing->userdata);
 }

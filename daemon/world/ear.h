@@ -15,6 +15,7 @@ struct hearing {
 	struct inbox *inbox;
 	/* one packet, in the inbox at `position` */
 	void (*packet)(unsigned position, const struct raw *raw, uint64_t now_usec, void *userdata);
+	/* a few batches were handed on: all there was, or the others' turn has come */
 	void (*batch_end)(uint64_t now_usec, void *userdata);
 	void (*overflow)(uint64_t now_usec, void *userdata);
 	void *userdata;

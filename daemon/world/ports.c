@@ -41,24 +41,34 @@ static bool ports_has(const struct ports *ports, enum probe_kind kind, uint8_t f
 	return (row[number / 8] & ports_mask(number)) != 0;
 }
 
-/* The smallest and largest for SYNs; false when there is none. */
-static bool ports_range(const struct ports *ports, uint8_t family, uint16_t range[static 2])
+static struct port **ports_row(struct ports *ports, uint16_t number)
 {
-	bool found = false;
-
-	for (const struct port *port = ports->list; port != NULL; port = port->next) {
-		if (port->kind != PROBE_SYN || port->family != family)
-			continue;
-		if (!found || port->number < range[0])
-			range[0] = port->number;
-		if (!found || port->number > range[1])
-			range[1] = port->number;
-		found = true;
-	}
-	return found;
+	return &ports->rows[number % PORTS_ROWS];
 }
 
-static int segments_open(struct ear *ear, uint8_t family, const uint16_t range[static 2])
+static void range_take_in(struct ports_range *range, uint16_t number)
+{
+	if (range->count == 0 || number < range->first)
+		range->first = number;
+	if (range->count == 0 || number > range->last)
+		range->last = number;
+	range->count++;
+}
+
+/* The smallest and largest for SYNs. */
+static void ports_fit(struct ports *ports, uint8_t family)
+{
+	struct ports_range *range = &ports->ranges[family == ADDRESS_IPV6];
+
+	range->count = 0;
+	for (unsigned i = 0; i < PORTS_ROWS; i++)
+		for (const struct port *port = ports->rows[i]; port; port = port->next)
+			if (port->kind == PROBE_SYN && port->family == family)
+				range_take_in(range, port->number);
+	range->fitted = range->count;
+}
+
+static int segments_open(struct ear *ear, uint8_t family, const struct ports_range *range)
 {
 	struct raw raw;
 	int r;
@@ -66,7 +76,7 @@ static int segments_open(struct ear *ear, uint8_t family, const uint16_t range[s
 	r = raw_open(&raw, RAW_SEGMENT, family);
 	if (r < 0)
 		return r;
-	r = raw_filter_ports(&raw, range[0], range[1]);
+	r = raw_filter_ports(&raw, range->first, range->last);
 	if (r < 0) {
 		close(raw.fd);
 		return r;
@@ -74,19 +84,40 @@ static int segments_open(struct ear *ear, uint8_t family, const uint16_t range[s
 	return ear_open(ear, &raw, ear_on_io, ear);
 }
 
-/* The filter lets through what the ports need; the socket goes with the last of them, so that a
- * host without them pays nothing for its TCP. */
-static int ports_update_segments(struct ports *ports, uint8_t family)
+static int segments_filter(struct ports *ports, uint8_t family)
 {
 	struct ear *ear = &ports->segments[family == ADDRESS_IPV6];
-	uint16_t range[2] = {0, 0};
+	const struct ports_range *range = &ports->ranges[family == ADDRESS_IPV6];
 
-	if (!ports_range(ports, family, range)) {
-		ear_close(ear);
-		return 0;
-	}
 	return ear->raw.fd < 0 ? segments_open(ear, family, range)
-			       : raw_filter_ports(&ear->raw, range[0], range[1]);
+			       : raw_filter_ports(&ear->raw, range->first, range->last);
+}
+
+/* The filter lets through what the ports need. */
+static int segments_add(struct ports *ports, uint8_t family, uint16_t number)
+{
+	struct ports_range *range = &ports->ranges[family == ADDRESS_IPV6];
+	bool inside = range->count > 0 && number >= range->first && number <= range->last;
+
+	range_take_in(range, number);
+	if (range->fitted < range->count)
+		range->fitted = range->count;
+	return inside ? 0 : segments_filter(ports, family);
+}
+
+/* The socket goes with the last of them, so that a host without them pays nothing for its TCP; and
+ * where half of them went the rest may lie closer together. */
+static void segments_remove(struct ports *ports, uint8_t family)
+{
+	struct ports_range *range = &ports->ranges[family == ADDRESS_IPV6];
+
+	if (--range->count == 0) {
+		*range = (struct ports_range){0};
+		ear_close(&ports->segments[family == ADDRESS_IPV6]);
+	} else if (range->count <= range->fitted / 2) {
+		ports_fit(ports, family);
+		(void)segments_filter(ports, family);
+	}
 }
 
 /* The ear's memory ends with its source, which a handler of its own must outlive. */
@@ -122,11 +153,11 @@ static void port_free(struct port *port)
 		free(port);
 }
 
-/* Takes it out of the list; NULL when it is not there. */
+/* Takes it out of its row; NULL when it is not there. */
 static struct port *ports_take(struct ports *ports, enum probe_kind kind, uint8_t family,
 			       uint16_t number)
 {
-	for (struct port **at = &ports->list; *at != NULL; at = &(*at)->next) {
+	for (struct port **at = ports_row(ports, number); *at != NULL; at = &(*at)->next) {
 		struct port *port = *at;
 
 		if (port->kind != kind || port->family != family || port->number != number)
@@ -139,7 +170,7 @@ static struct port *ports_take(struct ports *ports, enum probe_kind kind, uint8_
 
 int ports_keep(struct ports *ports, enum probe_kind kind, uint8_t family, uint16_t number)
 {
-	struct port *port;
+	struct port *port, **row = ports_row(ports, number);
 	int r;
 
 	if (kind == PROBE_ECHO || number == 0)
@@ -154,11 +185,11 @@ int ports_keep(struct ports *ports, enum probe_kind kind, uint8_t family, uint16
 		port_free(port);
 		return r;
 	}
-	port->next = ports->list;
-	ports->list = port;
+	port->next = *row;
+	*row = port;
 	*ports_byte(ports, port) |= ports_mask(number);
 	if (kind == PROBE_SYN)
-		r = ports_update_segments(ports, family);
+		r = segments_add(ports, family, number);
 	if (r < 0)
 		ports_release(ports, kind, family, number);
 	return r;
@@ -172,7 +203,7 @@ void ports_release(struct ports *ports, enum probe_kind kind, uint8_t family, ui
 		return;
 	*ports_byte(ports, port) &= (uint8_t)~ports_mask(number);
 	if (kind == PROBE_SYN)
-		ports_update_segments(ports, family);
+		segments_remove(ports, family);
 	port_free(port);
 }
 
@@ -184,12 +215,13 @@ void ports_init(struct ports *ports, struct hearing *hearing)
 
 void ports_done(struct ports *ports)
 {
-	while (ports->list != NULL) {
-		struct port *port = ports->list;
+	for (unsigned i = 0; i < PORTS_ROWS; i++)
+		while (ports->rows[i] != NULL) {
+			struct port *port = ports->rows[i];
 
-		ports->list = port->next;
-		port_free(port);
-	}
+			ports->rows[i] = port->next;
+			port_free(port);
+		}
 	ear_close(&ports->segments[0]);
 	ear_close(&ports->segments[1]);
 }
@@ -237,9 +269,12 @@ bool ports_overflowed(struct ports *ports)
 	unsigned asked = 0;
 
 	overflowed |= ear_overflowed(&ports->segments[1]);
-	for (struct port *port = ports->list; port != NULL && asked < ASKED_MOST; port = port->next) {
-		overflowed |= ear_overflowed(&port->ear);
-		asked++;
-	}
+	for (unsigned i = 0; i < PORTS_ROWS && asked < ASKED_MOST; i++)
+		for (struct port *port = ports->rows[i]; port != NULL; port = port->next) {
+			if (port->ear.raw.fd < 0)
+				continue;
+			overflowed |= ear_overflowed(&port->ear);
+			asked++;
+		}
 	return overflowed;
 }

@@ -8,12 +8,22 @@
 #include "ear.h"
 
 #define PORTS_KINDS 3 /* all kinds of probes but echo */
+#define PORTS_ROWS 256U
 
 struct port;
 
+/* What the socket that hears segments lets through: more than the ports that are kept, rather than
+ * a new filter for each that comes and goes. */
+struct ports_range {
+	uint16_t first, last;
+	unsigned count;  /* ports for SYNs that are kept */
+	unsigned fitted; /* that were kept when the range was last made to fit */
+};
+
 struct ports {
 	uint8_t bits[PORTS_KINDS][2][65536 / 8]; /* asked for each packet */
-	struct port *list;
+	struct port *rows[PORTS_ROWS];           /* by number, chained */
+	struct ports_range ranges[2];            /* IPv4, IPv6 */
 	struct ear segments[2]; /* IPv4, IPv6; open only while a port for SYNs is kept */
 };
 

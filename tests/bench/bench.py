@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
-usage: bench.py [clean] [report] [hole] [event] [many] [steady] [idle]     none: all of them
+usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle] [storm] [routes]     none: all of them
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
 tracepath where they are to be compared.
 """
@@ -11,9 +11,11 @@ import os
 import re
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,7 +26,7 @@ sys.dont_write_bytecode = True
 import lab  # noqa: E402
 from daemon import Daemon, config, end  # noqa: E402
 from today import TOOL_LONGEST, sent_packets, tools  # noqa: E402
-from topology import A, B, FAR, FAR_R, R1, both, direct, limit  # noqa: E402
+from topology import A, B, FAR, FAR_R, R1, both, direct, limit, switched  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
@@ -257,12 +259,23 @@ def addresses(count):
     return [f"10.99.{i // 256}.{i % 256}" for i in range(1, count + 1)]
 
 
-def crowd(network, count):
-    a, b = direct(network, 9000)
+def crowd_behind(a, b, count):
+    """So many addresses that B answers for."""
     b.ip("route add local 10.99.0.0/16 dev lo")
     a.ip(f"route add 10.99.0.0/16 via {B['ipv4']}")
     echo(a, "10.99.0.1", 9000)
-    return a, b, addresses(count)
+    return addresses(count)
+
+
+def crowd(network, count):
+    a, b = direct(network, 9000)
+    return a, b, crowd_behind(a, b, count)
+
+
+def right(daemon, size):
+    """What was told of holes of this size, by peer."""
+    return {r["MTUWATCH_PEER"]: r for r in daemon.told(MTUWATCH_VERDICT="black-hole",
+                                                       MTUWATCH_PATH_MTU=size)}.values()
 
 
 def crowd_text(peers, **keys):
@@ -299,6 +312,7 @@ def child_cpu(argv, text=None):
 def many(count=10000):
     heading(f"{count} clean peers, one round, 9000 bytes")
     table("who", "wall", "CPU a peer", "packets a peer", "CPU a packet", "called bad")
+    floors = []
     with lab.Lab() as network:
         a, _, peers = crowd(network, count)
         floor = tool("limit")
@@ -306,6 +320,7 @@ def many(count=10000):
             # a round is a control and a full-size probe
             for size in ("9000", "68"):
                 cpu, wall, done = child_cpu(a.command(floor, peers[0], str(count), size))
+                floors.append(cpu / count)
                 answered = re.search(r"answered (\d+)", done.stdout)
                 row(f"floor: limit, {size} bytes", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
                     f"{cpu / count * 1e6:.2f} µs",
@@ -320,13 +335,17 @@ def many(count=10000):
                 f"{cpu / count * 1e6:.2f} µs", bad.group(1) if bad else "?")
         daemon = crowd_daemon(network, a, peers, Interval="10s")
         begin_alerts = len(daemon.alerts())
+        settled(daemon, a, 15)
         cpu, packets, wall = settled(daemon, a, 30)
         rounds = wall / 10
         row("mtuwatchd, Interval=10s", "spread", f"{cpu / rounds / count * 1e6:.2f} µs",
             f"{packets / rounds / count:.2f}", f"{cpu / packets * 1e6:.2f} µs",
             len(daemon.alerts()) - begin_alerts)
+        if floors:
+            print(f"\n{cpu / packets / statistics.mean(floors):.2f} x limit for the same packets "
+                  "(target 1.5)")
         peak, pss = memory(daemon.process.pid)
-        print(f"\nmemory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
+        print(f"memory with {count} peers on the bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
     with lab.Lab() as network:
         a, _, peers = crowd(network, count)
@@ -336,6 +355,75 @@ def many(count=10000):
         peak, pss = memory(daemon.process.pid)
         print(f"memory with {count} peers, no bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
+
+
+def scamper_row(space, peers):
+    """Its CPU and packets for the same peers, all traced at once."""
+    if not shutil.which("scamper"):
+        row("scamper -w1", "not installed", "", "", "", "")
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(peers) + "\n")
+        file.flush()
+        before = sent_packets(space)
+        cpu, wall, _ = child_cpu(space.command(
+            "scamper", "-O", "warts", "-o", "/dev/null", "-p", "10000", "-w", str(len(peers)), "-c",
+            "trace -M -w 1", "-f", file.name))
+        packets = sent_packets(space) - before
+    row("scamper -w1", msec(wall), f"{cpu / len(peers) * 1e6:.1f} µs",
+        f"{packets / len(peers):.2f}", f"{cpu / max(packets, 1) * 1e6:.2f} µs", "not checked")
+
+
+def holes_until(daemon, space, peers, size, after):
+    """From the start until each number is told; FailAfter=1 is one round, with its confirmation."""
+    daemon.records.clear()
+    packets, begin = sent_packets(space), time.monotonic()
+    daemon.start()
+    pid = daemon.process.pid
+    daemon.wait("all numbers", lambda: len(daemon.records) >= len(peers) and
+                len(right(daemon, size)) >= len(peers), deadline=120)
+    told = right(daemon, size)
+    wall = max(r["_received"] for r in told) - begin
+    cpu, packets = cpu_seconds(pid), sent_packets(space) - packets
+    row(f"mtuwatchd, FailAfter={after}", msec(wall), f"{cpu / len(peers) * 1e6:.1f} µs",
+        f"{packets / len(peers):.2f}", f"{cpu / packets * 1e6:.2f} µs",
+        f"{len([r for r in told if r['MTUWATCH_CONFIRMED'] == 'yes'])} of {len(peers)}, confirmed")
+
+
+def round_again(daemon, space, count, seconds):
+    """Rounds of holes that are known already."""
+    cpu, packets, wall = settled(daemon, space, seconds)
+    rounds = wall / 10
+    row("mtuwatchd, a round of a known hole", "spread",
+        f"{cpu / rounds / count * 1e6:.1f} µs", f"{packets / rounds / count:.2f}",
+        f"{cpu / packets * 1e6:.2f} µs", "")
+
+
+def holes(count=10000, size=1500):
+    heading(f"{count} silent holes of {size} bytes, from the start to the last number")
+    table("who", "wall", "CPU a peer", "packets a peer", "CPU a packet", "right")
+    with lab.Lab() as network:
+        a, b, s1 = switched(network)
+        peers = crowd_behind(a, b, count)
+        floor = tool("limit")
+        for asked in ("9000", "68") if floor else ():
+            cpu, wall, _ = child_cpu(a.command(floor, peers[0], str(count), asked))
+            row(f"floor: limit, {asked} bytes, no hole", msec(wall), f"{cpu / count * 1e6:.1f} µs", 1,
+                f"{cpu / count * 1e6:.2f} µs", "")
+        limit(s1, size)
+        scamper_row(a, peers)
+        daemon = Daemon(network, a, crowd_text(peers, Interval="10min", FailAfter=1), bus=False,
+                        start=False)
+        for after in (1, 2):
+            daemon.write(crowd_text(peers, Interval="10min" if after == 1 else "10s",
+                                    FailAfter=after))
+            holes_until(daemon, a, peers, size, after)
+            peak, pss = memory(daemon.process.pid)
+            print(f"memory: peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
+            if after == 1:
+                daemon.stop()
+        time.sleep(15)
+        round_again(daemon, a, count, 30)
 
 
 def steady():
@@ -369,7 +457,91 @@ def idle():
             f"peak {peak / 1024:.1f} MB, PSS {pss / 1024:.1f} MB")
 
 
-ALL = {f.__name__: f for f in (clean, report, hole, event, many, steady, idle)}
+# netlink
+
+def many_links(network, count):
+    """A with one peer, and so many further links."""
+    a, _ = direct(network, 9000)
+    a.batch([f"link add v{i} mtu 1500 type veth peer name w{i} mtu 1500" for i in range(count // 2)])
+    a.batch([f"link set {side}{i} up" for i in range(count // 2) for side in "vw"])
+    return a
+
+
+def batch_file(network, lines):
+    path = os.path.join(network.directory, "batch")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+    return path
+
+
+def links_right(daemon, wanted):
+    now = {entry[0]: entry[1] for entry in
+           daemon.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", "ListLinks")}
+    return all(now.get(name) == mtu for name, mtu in wanted.items())
+
+
+def storm_run(network, daemon, space, count, events, paused):
+    """So many changes of MTUs; then how long until the daemon says what is."""
+    lines = [f"link set v{i % (count // 2)} mtu {1300 + i % 199}" for i in range(events)]
+    wanted = {}
+    for line in lines:
+        words = line.split()
+        wanted[words[2]] = int(words[4])
+    path, pid = batch_file(network, lines), daemon.process.pid
+    records, cpu = len(daemon.records), cpu_seconds(pid)
+    rounds = daemon.peer("b")["Rounds"]
+    if paused:
+        daemon.signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    space.ip(f"-batch {path}")
+    end_of_storm = time.monotonic()
+    if paused:
+        daemon.signal(signal.SIGCONT)
+    asked = time.monotonic()
+    links_right(daemon, {})
+    asked = time.monotonic() - asked
+    while not links_right(daemon, wanted):
+        pass
+    after = time.monotonic() - end_of_storm
+    row("paused meanwhile" if paused else "awake", f"{end_of_storm - begin:.2f} s", msec(after),
+        msec(asked), f"{(cpu_seconds(pid) - cpu) / events * 1e6:.1f} µs",
+        len(daemon.records) - records, daemon.peer("b")["Rounds"] - rounds)
+
+
+def storm(count=500, events=100000):
+    heading(f"{events} events on {count} links, 8 MB of netlink buffer hold 3,640 (target 100 ms)")
+    table("daemon", "storm", "right after", "of that one question", "CPU an event", "log lines",
+          "rounds of the peer")
+    with lab.Lab() as network:
+        a = many_links(network, count)
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="10s"))
+        daemon.wait_peer("b", Verdict="consistent")
+        for paused in (False, True):
+            storm_run(network, daemon, a, count, events, paused)
+
+
+def routes(count=1000, route_count=100000):
+    heading(f"one link event, {count} links, {route_count} routes")
+    table("event", "CPU", "memory PSS")
+    with lab.Lab() as network:
+        a = many_links(network, count)
+        a.ip("-batch " + batch_file(network, [
+            f"route add 10.{i >> 16}.{i >> 8 & 255}.{i & 255} via {B['ipv4']}"
+            for i in range(route_count)]))
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="1h",
+                                           Discover="gateways"))
+        daemon.wait_peer("b", Verdict="consistent")
+        pid = daemon.process.pid
+        row("the start", f"{cpu_seconds(pid) * 1e3:.1f} ms", f"{memory(pid)[1] / 1024:.1f} MB")
+        for what in ("link set v7 mtu 1400", "link set v7 down", "route add 192.0.2.77 dev eth0"):
+            time.sleep(3)
+            cpu = cpu_seconds(pid)
+            a.ip(what)
+            time.sleep(2)
+            row(what, f"{(cpu_seconds(pid) - cpu) * 1e3:.2f} ms", f"{memory(pid)[1] / 1024:.1f} MB")
+
+
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle, storm, routes)}
 
 
 def main():

@@ -11,6 +11,7 @@
 
 struct example {
 	struct path paths[4];
+	struct dossier dossiers[4];
 	struct peer peer[3];
 	struct link_state link[2];
 	struct peer *peers[3];
@@ -63,6 +64,8 @@ static inline void example_init(struct example *sample)
 	sample->paths[1] = example_path("192.0.2.254", "eth0", 9000, VERDICT_CONSISTENT);
 	sample->paths[2] = example_path("192.0.2.10", "eth0", 9000, VERDICT_CONSISTENT);
 	sample->paths[3] = example_path("192.0.2.10", "eth1", 1500, VERDICT_BLACK_HOLE);
+	for (unsigned i = 0; i < 4; i++)
+		sample->paths[i].dossier = &sample->dossiers[i];
 	sample->paths[3].announced.direction = DIRECTION_UNKNOWN;
 	sample->paths[3].flows_faulty = 1;
 	sample->peer[0] = (struct peer){.name = "db", .paths = &sample->paths[0], .path_count = 1};

@@ -15,6 +15,7 @@
 
 struct scene {
 	struct path path;
+	struct dossier dossier;
 	struct flow flow;
 	_Alignas(struct check) uint8_t memory[CHECK_SIZE(1)]; /* of the check */
 	struct peer_settings settings;
@@ -75,6 +76,7 @@ static inline void scene_init(struct scene *scene, uint8_t family)
 	scene->around = (struct surroundings){.route = &scene->route, .link = &scene->link};
 	scene->path.address = scene_address(family, 2);
 	scene->path.settings = &scene->settings;
+	scene->path.dossier = &scene->dossier;
 	scene->settings.method = METHOD_ICMP;
 	scene->path.flows = &scene->flow;
 	scene->path.flow_count = 1;

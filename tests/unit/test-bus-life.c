@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the bus tells by itself, its objects, and that it may come and go. */
+#include "../../daemon/face/bus_private.h"
 #include "bus_world.h"
 
 #include <sys/mman.h>
@@ -95,6 +96,89 @@ START_TEST(verdict_is_signalled)
 }
 END_TEST
 
+/* However often it changed before it was told: once, and as it is then. */
+START_TEST(changes_come_together)
+{
+	struct ear ear;
+	const char *interface;
+	unsigned entries;
+
+	ear_open(&ear, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+	for (unsigned i = 1; i <= 50; i++) {
+		world.sample.paths[3].announced.path_mtu = 1000 + i;
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+	}
+	WORLD_UNTIL(&world, ear.heard == 1);
+	world_settle(&world);
+	ck_assert_uint_eq(ear.heard, 1);
+	ck_assert_int_gt(sd_bus_message_read(ear.last, "s", &interface), 0);
+	ck_assert_uint_eq(dictionary_u32(ear.last, "PathMTU", &entries), 1050);
+	/* and once more when it changes once more */
+	bus_peer_changed(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, ear.heard == 2);
+	sd_bus_message_unref(ear.last);
+}
+END_TEST
+
+static int on_verdict(sd_bus_message *message, void *userdata, sd_bus_error *error)
+{
+	const char *peer, *object, *was, *is;
+	char *story = userdata;
+	unsigned entries;
+
+	ck_assert_int_gt(sd_bus_message_read(message, "soss", &peer, &object, &was, &is), 0);
+	sprintf(story + strlen(story), "%s>%s %u, ", was, is,
+		dictionary_u32(message, "PathMTU", &entries));
+	return 0;
+}
+
+/* Each change of a verdict is told, in its order, with what it was announced with. */
+START_TEST(no_verdict_is_left_out)
+{
+	struct path *path = &world.sample.paths[3];
+	char story[512] = "";
+
+	ck_assert_int_ge(sd_bus_match_signal(world.client, NULL, NULL, "/org/mtuwatch1", MANAGER,
+					     "VerdictChanged", on_verdict, story), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		struct judgement before = path->announced;
+
+		path->announced.verdict = i == 1 ? VERDICT_CONSISTENT : VERDICT_BLACK_HOLE;
+		path->announced.path_mtu = 1400 + i;
+		before.verdict = i == 1 ? VERDICT_BLACK_HOLE : VERDICT_CONSISTENT;
+		bus_verdict_changed(world.bus, &world.sample.peer[2], path, &before);
+		bus_peer_changed(world.bus, &world.sample.peer[2]);
+	}
+	WORLD_UNTIL(&world, strstr(story, "1402"));
+	ck_assert_str_eq(story, "consistent>black-hole 1400, black-hole>consistent 1401, "
+				"consistent>black-hole 1402, ");
+	ck_assert_uint_eq(path->announced.path_mtu, 1402);
+}
+END_TEST
+
+/* Who was never told of a peer is not told that it went; its memory may go at once. */
+START_TEST(gone_before_it_was_told)
+{
+	struct ear added, removed;
+	struct peer *guest = malloc(sizeof(*guest));
+
+	ear_open(&added, "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
+	ear_open(&removed, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved");
+	*guest = world.sample.peer[2];
+	snprintf(guest->name, sizeof(guest->name), "guest");
+	bus_peer_added(world.bus, guest);
+	bus_peer_changed(world.bus, guest);
+	bus_peer_removed(world.bus, guest);
+	free(guest);
+	bus_peer_added(world.bus, &world.sample.peer[2]);
+	WORLD_UNTIL(&world, added.heard == 1);
+	world_settle(&world);
+	ck_assert_uint_eq(added.heard, 1);
+	ck_assert_uint_eq(removed.heard, 0);
+	sd_bus_message_unref(added.last);
+}
+END_TEST
+
 START_TEST(totals_only_when_they_differ)
 {
 	struct ear ear;
@@ -132,7 +216,7 @@ START_TEST(objects_come_and_go)
 	ck_assert_int_gt(sd_bus_message_read(added.last, "o", &path), 0);
 	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
 	world.sample.roster.peer_count = 2;
-	bus_peer_removed(world.bus, "san-a");
+	bus_peer_removed(world.bus, &world.sample.peer[2]);
 	WORLD_UNTIL(&world, removed.heard == 1);
 	ck_assert_int_gt(sd_bus_message_read(removed.last, "o", &path), 0);
 	ck_assert_str_eq(path, "/org/mtuwatch1/peer/san_2da");
@@ -176,6 +260,56 @@ static unsigned managed_objects(void)
 	return count;
 }
 
+static int on_described(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	unsigned *count = userdata;
+
+	ck_assert(!sd_bus_message_is_method_error(reply, NULL));
+	++*count;
+	return 0;
+}
+
+/* Who asks for everything without end gets it, but the loop is not his alone. */
+START_TEST(costly_calls_are_spread)
+{
+	static struct peer peers[3000];
+	static struct peer *list[3000];
+	unsigned answered = 0, rests = 0;
+	bool resting = false;
+	uint64_t rested = 0, began = 0;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		peers[i] = world.sample.peer[0];
+		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
+		list[i] = &peers[i];
+	}
+	world.sample.roster.peers = list;
+	world.sample.roster.peer_count = 3000;
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_ge(sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1",
+							  "/org/mtuwatch1", MANAGER, "Describe",
+							  on_described, &answered, NULL), 0);
+	while (answered < 4) {
+		bool now = sd_bus_get_event(world.bus->connection) == NULL;
+
+		if (now && !resting)
+			began = world_now();
+		if (!now && resting)
+			rested += world_now() - began;
+		rests += now && !resting;
+		resting = now;
+		ck_assert_int_ge(sd_event_run(world.event, 20000), 0);
+	}
+	ck_assert_uint_ge(rests, 3);
+	ck_assert_uint_gt(rested, 3 * 10 * USEC_PER_MSEC);
+	/* then it is there for everybody at once */
+	WORLD_UNTIL(&world, sd_bus_get_event(world.bus->connection) != NULL);
+	world.sample.roster.peer_count = 3;
+	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
+	ck_assert_uint_eq(world.check_count, 1);
+}
+END_TEST
+
 START_TEST(managed)
 {
 	ck_assert_uint_eq(managed_objects(), 5);
@@ -189,7 +323,7 @@ START_TEST(ten_thousand_peers)
 {
 	struct peer *peers = calloc(MANY, sizeof(*peers));
 	struct peer **list = calloc(MANY, sizeof(*list));
-	uint64_t begin;
+	uint64_t begin, queued = 0;
 
 	for (unsigned i = 0; i < MANY; i++) {
 		peers[i] = world.sample.peer[0];
@@ -198,6 +332,13 @@ START_TEST(ten_thousand_peers)
 	}
 	world.sample.roster.peers = list;
 	world.sample.roster.peer_count = MANY;
+	/* a burst of news does not pile up on the way to the bus */
+	for (unsigned i = 0; i < MANY; i++)
+		bus_peer_changed(world.bus, &peers[i]);
+	ck_assert_int_ge(sd_bus_get_n_queued_write(world.bus->connection, &queued), 0);
+	ck_assert_uint_le(queued, 64);
+	WORLD_UNTIL(&world, peers[0].untold == 0);
+	ck_assert_uint_ne(peers[MANY - 1].untold, 0);
 	assert_property_text(&world, "/org/mtuwatch1/peer/peer_2d07777", "org.mtuwatch1.Peer",
 			     "Name", "peer-07777");
 	begin = world_now();
@@ -210,6 +351,7 @@ START_TEST(ten_thousand_peers)
 	       (unsigned long long)(world_now() - begin));
 	world.sample.roster.peer_count = 0;
 	free(list);
+	WORLD_UNTIL(&world, peers[MANY - 1].untold == 0);
 	free(peers);
 }
 END_TEST
@@ -353,9 +495,13 @@ static void add_all(TCase *test)
 {
 	tcase_add_test(test, peer_change_is_signalled);
 	tcase_add_test(test, verdict_is_signalled);
+	tcase_add_test(test, changes_come_together);
+	tcase_add_test(test, no_verdict_is_left_out);
+	tcase_add_test(test, gone_before_it_was_told);
 	tcase_add_test(test, totals_only_when_they_differ);
 	tcase_add_test(test, objects_come_and_go);
 	tcase_add_test(test, managed);
+	tcase_add_test(test, costly_calls_are_spread);
 	tcase_add_test(test, ten_thousand_peers);
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);

@@ -173,9 +173,9 @@ START_TEST(list_looks_like_once)
 
 	example_init(&sample);
 	sample.paths[3].announced.locus = LOCUS_ON_LINK;
-	sample.paths[3].findings.list[0] = example_finding();
-	sample.paths[3].findings.count = 1;
-	sample.link[1].findings = sample.paths[3].findings;
+	sample.paths[3].dossier->findings.list[0] = example_finding();
+	sample.paths[3].dossier->findings.count = 1;
+	sample.link[1].findings = sample.paths[3].dossier->findings;
 	report_table(&sample.roster, out, &(struct report_style){0});
 	fclose(out);
 	document = example_document(&sample);
@@ -203,9 +203,9 @@ START_TEST(one_fault_is_said_once)
 					     .reason = REASON_LINK_SMALLER,
 					     .path_mtu = 1500};
 	path->facts.capacity = 1500;
-	path->findings.list[0] = example_finding();
-	path->findings.count = 1;
-	sample.link[1].findings = path->findings;
+	path->dossier->findings.list[0] = example_finding();
+	path->dossier->findings.count = 1;
+	sample.link[1].findings = path->dossier->findings;
 	document = example_document(&sample);
 	text = printed(show_faults, &command, document);
 	ck_assert_ptr_nonnull(

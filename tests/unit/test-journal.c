@@ -46,6 +46,18 @@ static bool wait_more(time_t end)
 	return now_sec() < end;
 }
 
+/* Its own limit for each service is not what is tested. */
+static void write_config(void)
+{
+	FILE *out;
+
+	ck_assert_int_eq(mkdir("/run/systemd/journald.conf.d", 0755), 0);
+	out = fopen("/run/systemd/journald.conf.d/test.conf", "we");
+	ck_assert_ptr_nonnull(out);
+	fputs("[Journal]\nRateLimitBurst=0\n", out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
 static void open_journald(void)
 {
 	time_t end = now_sec() + WAIT_SEC;
@@ -54,6 +66,7 @@ static void open_journald(void)
 	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	ck_assert_int_eq(mount("tmpfs", "/run", "tmpfs", 0, "mode=755"), 0);
 	ck_assert_int_eq(mkdir("/run/systemd", 0755), 0);
+	write_config();
 	journald = fork();
 	ck_assert_int_ge(journald, 0);
 	if (journald == 0) {
@@ -120,9 +133,9 @@ START_TEST(worsened)
 	struct path *path = &sample.paths[3];
 	struct json_object *record;
 
-	path->findings.list[0] = example_finding();
-	path->findings.list[0].id = FINDING_PTB_WRONG;
-	path->findings.count = 1;
+	path->dossier->findings.list[0] = example_finding();
+	path->dossier->findings.list[0].id = FINDING_PTB_WRONG;
+	path->dossier->findings.count = 1;
 	journal_verdict(&journal, &sample.peer[2], path, &before, &path->announced);
 	record = record_wait(MESSAGE_VERDICT_WORSENED);
 	ck_assert_field(record, "PRIORITY", "3");
@@ -270,6 +283,57 @@ START_TEST(the_other_kinds)
 }
 END_TEST
 
+static unsigned records_count(const char *text)
+{
+	char command[160], line[64];
+	unsigned count = 0;
+	FILE *in;
+
+	snprintf(command, sizeof(command),
+		 "journalctl -q -D /run/log/journal -o cat -t mtuwatchd 2>/dev/null | grep -c '%s'",
+		 text);
+	in = popen(command, "re");
+	ck_assert_ptr_nonnull(in);
+	if (fgets(line, sizeof(line), in))
+		count = (unsigned)strtoul(line, NULL, 10);
+	pclose(in);
+	return count;
+}
+
+/* A thousand alarms at once, more than its socket holds: none is lost, and they keep their order. */
+START_TEST(what_finds_no_room_is_kept)
+{
+	time_t end = now_sec() + WAIT_SEC;
+	struct json_object *record;
+	sd_event *event;
+
+	ck_assert_int_ge(sd_event_new(&event), 0);
+	ck_assert_int_ge(journal_attach(&journal, event), 0);
+	ck_assert_int_eq(kill(journald, SIGSTOP), 0);
+	for (unsigned i = 0; i < 3000; i++)
+		journal_plain(&journal, LOG_ALERT, "filler %u", i);
+	ck_assert_ptr_nonnull(journal.waiting.first);
+	ck_assert_uint_eq(journal.lost, 0);
+	/* asked again, but not without pause */
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_int_ge(sd_event_run(event, 2000000), 0);
+	ck_assert_ptr_nonnull(journal.waiting.first);
+	ck_assert_int_eq(kill(journald, SIGCONT), 0);
+	while (journal.waiting.first) {
+		ck_assert_msg(now_sec() < end, "they wait on");
+		ck_assert_int_ge(sd_event_run(event, 100000), 0);
+	}
+	ck_assert_uint_eq(journal.waiting.bytes, 0);
+	while (records_count("filler") < 3000)
+		ck_assert_msg(wait_more(end), "%u came", records_count("filler"));
+	record = record_read(NULL);
+	ck_assert_field(record, "MESSAGE", "filler 2999");
+	json_object_put(record);
+	journal_done(&journal);
+	sd_event_unref(event);
+}
+END_TEST
+
 /* A journald that is stopped takes nothing: we go on at once, and say later what was lost. */
 START_TEST(hanging_journald_does_not_hang_us)
 {
@@ -279,13 +343,14 @@ START_TEST(hanging_journald_does_not_hang_us)
 
 	ck_assert_int_eq(kill(journald, SIGSTOP), 0);
 	for (unsigned i = 0; i < 5000; i++)
-		journal_plain(&journal, LOG_INFO, "filler %u", i);
+		journal_plain(&journal, LOG_INFO, "filler %u %08000u", i, i);
 	ck_assert_int_lt(now_sec() - begin, 5);
 	ck_assert_uint_gt(journal.lost, 0);
+	ck_assert_uint_le(journal.waiting.bytes, 16U << 20);
 	ck_assert_int_eq(kill(journald, SIGCONT), 0);
 	while (!text || !strstr(text, "messages were lost while journald took none")) {
 		ck_assert_msg(wait_more(end), "the loss was not told");
-		if (journal.lost)
+		if (journal.lost || journal.waiting.first)
 			journal_plain(&journal, LOG_INFO, "once more");
 		json_object_put(record);
 		record = record_read(NULL);
@@ -398,6 +463,7 @@ int main(void)
 	tcase_add_test(real, recovered);
 	tcase_add_test(real, recovered_on_the_way_back);
 	tcase_add_test(real, the_other_kinds);
+	tcase_add_test(real, what_finds_no_room_is_kept);
 	tcase_add_test(real, hanging_journald_does_not_hang_us);
 	tcase_add_test(none, stderr_where_no_journald_is);
 	tcase_add_test(none, stderr_that_leads_to_the_journal);

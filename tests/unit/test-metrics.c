@@ -108,9 +108,9 @@ START_TEST(all_is_told)
 	sample.paths[3].announced.direction = DIRECTION_BOTH;
 	sample.paths[3].announced.return_mtu = 1400;
 	sample.paths[3].last_round_usec = 1700000123000045ULL;
-	sample.paths[3].findings.list[0] = example_finding();
-	sample.paths[3].findings.count = 1;
-	sample.link[1].findings = sample.paths[3].findings;
+	sample.paths[3].dossier->findings.list[0] = example_finding();
+	sample.paths[3].dossier->findings.count = 1;
+	sample.link[1].findings = sample.paths[3].dossier->findings;
 	text = metrics_text(&sample.roster, 100);
 #define SAN "{peer=\"san-a\",address=\"192.0.2.10\",interface=\"eth1\""
 	assert_line(text, "mtuwatchd_path_mtu_bytes" SAN ",direction=\"forward\"} 1500");
@@ -192,10 +192,11 @@ START_TEST(never_twice)
 	sample.paths[3].address = sample.paths[2].address;
 	strcpy(sample.paths[3].link_name, sample.paths[2].link_name);
 	more.should = 8000;
-	sample.paths[2].findings = (struct findings){.count = 2, .list = {example_finding(), more}};
-	sample.paths[3].findings = sample.paths[2].findings;
+	sample.paths[2].dossier->findings =
+		(struct findings){.count = 2, .list = {example_finding(), more}};
+	sample.paths[3].dossier->findings = sample.paths[2].dossier->findings;
 	strcpy(sample.peer[2].name, "eth1");
-	sample.link[1].findings = sample.paths[2].findings;
+	sample.link[1].findings = sample.paths[2].dossier->findings;
 	/* in the moment of a rename */
 	strcpy(sample.link[0].link.name, "eth1");
 	text = metrics_text(&sample.roster, 100);

@@ -211,6 +211,32 @@ START_TEST(next_keeps_the_beat)
 }
 END_TEST
 
+/* Few begin at once; of thousands each has its turn, in order, and together with others. */
+START_TEST(begins_are_spread)
+{
+	uint64_t now = 1000 * USEC_PER_SEC, last = now;
+	unsigned turns = 1;
+	struct pace pace;
+
+	pace_init(&pace, 0);
+	for (unsigned i = 0; i < 200; i++)
+		ck_assert_uint_eq(pace_admit(&pace, now), now);
+	for (unsigned i = 200; i < 10000; i++) {
+		uint64_t at = pace_admit(&pace, now);
+
+		ck_assert_uint_ge(at, last);
+		turns += at > last;
+		last = at;
+	}
+	ck_assert_uint_le(last, now + 500 * USEC_PER_MSEC);
+	ck_assert_uint_le(turns, 50);
+	ck_assert_uint_gt(turns, 20);
+	/* later nothing of it is left */
+	now = last + USEC_PER_SEC;
+	ck_assert_uint_eq(pace_admit(&pace, now), now);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pace");
@@ -227,6 +253,7 @@ int main(void)
 	tcase_add_test(test, phases_are_spread);
 	tcase_add_test(test, next_is_on_its_place);
 	tcase_add_test(test, next_keeps_the_beat);
+	tcase_add_test(test, begins_are_spread);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
 }

@@ -29,7 +29,7 @@ START_TEST(fails_after)
 		scene_rounds(&scene, 1);
 		assert_said(&scene, VERDICT_CONSISTENT, 9000);
 		ck_assert_uint_eq(scene.path.streak, i);
-		ck_assert_int_eq(scene.path.candidate.verdict, VERDICT_BLACK_HOLE);
+		ck_assert_int_eq(scene.dossier.candidate.verdict, VERDICT_BLACK_HOLE);
 		ck_assert(!path_is_settled(&scene.path));
 		ck_assert_uint_le(scene.path.due_usec, scene.now + USEC_PER_SEC);
 		ck_assert_uint_ge(scene.path.due_usec, began + USEC_PER_SEC);
@@ -450,7 +450,7 @@ START_TEST(findings_are_told_once)
 	path_lint(&scene.path, &scene.link, &todo);
 	ck_assert(todo.findings_changed);
 	ck_assert_uint_eq(todo.findings_before.count, 0);
-	ck_assert_uint_eq(scene.path.findings.count, 1);
+	ck_assert_uint_eq(scene.dossier.findings.count, 1);
 	todo = (struct todo){0};
 	path_lint(&scene.path, &scene.link, &todo);
 	ck_assert(!todo.findings_changed);
@@ -459,7 +459,7 @@ START_TEST(findings_are_told_once)
 	path_lint(&scene.path, &scene.link, &todo);
 	ck_assert(todo.findings_changed);
 	ck_assert_uint_eq(todo.findings_before.list[0].is, 1400);
-	ck_assert_uint_eq(scene.path.findings.list[0].is, 1401);
+	ck_assert_uint_eq(scene.dossier.findings.list[0].is, 1401);
 }
 END_TEST
 

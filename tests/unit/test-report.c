@@ -155,9 +155,9 @@ START_TEST(one_fault_is_said_once)
 					     .reason = REASON_LINK_SMALLER,
 					     .path_mtu = 1500};
 	path->facts.capacity = 1500;
-	path->findings.list[0] = example_finding();
-	path->findings.count = 1;
-	sample.link[1].findings = path->findings;
+	path->dossier->findings.list[0] = example_finding();
+	path->dossier->findings.count = 1;
+	sample.link[1].findings = path->dossier->findings;
 	text = table_text(&sample.roster, false, 0);
 	ck_assert_uint_eq(occurrences(text, "link eth1 has an MTU of 1500"), 1);
 	ck_assert_uint_eq(occurrences(text, "warning: "), 1);
@@ -284,9 +284,9 @@ START_TEST(document)
 	char *text;
 
 	example_init(&sample);
-	sample.paths[3].findings.list[0] = example_finding();
-	sample.paths[3].findings.count = 1;
-	sample.paths[2].findings = sample.paths[3].findings;
+	sample.paths[3].dossier->findings.list[0] = example_finding();
+	sample.paths[3].dossier->findings.count = 1;
+	sample.paths[2].dossier->findings = sample.paths[3].dossier->findings;
 	text = report_json(&sample.roster, false);
 	ck_assert_ptr_null(strchr(text, '\n'));
 	all = json_tokener_parse(text);

@@ -158,7 +158,7 @@ START_TEST(black_hole_borne_out)
 
 	example_init(&sample);
 	path->second_passes = 1500;
-	path->second.kind = PROBE_SYN;
+	path->dossier->second.kind = PROBE_SYN;
 	ck_assert_has(words_verdict_sentence(peer, path, &judgement), "; borne out by tcp");
 	/* echo ended earlier still */
 	path->second_passes = 1400;

@@ -259,6 +259,7 @@ static int world_next_arrival(const struct world *world)
 
 struct life {
 	struct path path;
+	struct dossier dossier;
 	struct flow flows[FLOWS_MOST];
 	_Alignas(struct check) uint8_t memory[CHECK_SIZE(FLOWS_MOST)]; /* of the check */
 	struct peer_settings settings;
@@ -303,6 +304,17 @@ static void life_init(struct life *life, const struct world *world)
 	life_look(life);
 }
 
+/* What the path says it needs no more is gone. */
+static void life_judge(struct life *life, const struct moment *moment, struct todo *todo)
+{
+	life->path.dossier = &life->dossier;
+	path_judge(&life->path, &life->pace, moment, todo);
+	if (!path_dossier_is_empty(&life->path))
+		return;
+	life->dossier = (struct dossier){ 0 };
+	life->path.dossier = NULL;
+}
+
 static void life_step(struct life *life, struct world *world)
 {
 	struct moment moment = {
@@ -318,7 +330,7 @@ static void life_step(struct life *life, struct world *world)
 		world_send(world, &life->path, &todo.burst);
 	} while (todo.burst.count > 0 && !todo.judge);
 	if (todo.judge)
-		path_judge(&life->path, &life->pace, &moment, &todo);
+		life_judge(life, &moment, &todo);
 	if (todo.announced) {
 		life->announcements++;
 		life->said[life->path.announced.verdict] = true;

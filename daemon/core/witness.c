@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Each path stands in one row at most, found by what others will ask for: a fault by its link and
+ * size, a good path behind a gateway by link and gateway. Judges nothing.
+ */
+#include "witness.h"
+
+#include <string.h>
+
+enum testimony_kind {
+	TESTIMONY_FAULT = 1,
+	TESTIMONY_TOLD, /* a fault that a router told of */
+	TESTIMONY_PASSES,
+};
+
+/* FNV-1a: short, and nobody outside can choose many links and sizes */
+static uint32_t hash_add(uint32_t hash, const void *bytes, size_t length)
+{
+	const uint8_t *at = bytes;
+
+	while (length-- > 0)
+		hash = (hash ^ *at++) * 16777619U;
+	return hash;
+}
+
+static unsigned row_of_size(enum testimony_kind kind, int link, uint32_t passes)
+{
+	uint32_t key[3] = {kind, (uint32_t)link, passes};
+
+	return hash_add(2166136261U, key, sizeof(key)) % WITNESS_ROWS;
+}
+
+static unsigned row_of_gateway(int link, const struct address *gateway)
+{
+	uint32_t key[2] = {TESTIMONY_PASSES, (uint32_t)link};
+	uint32_t hash = hash_add(2166136261U, key, sizeof(key));
+
+	return hash_add(hash, gateway->bytes, sizeof(gateway->bytes)) % WITNESS_ROWS;
+}
+
+uint32_t *witness_passes(struct witnesses *witnesses, const struct path *path)
+{
+	return &witnesses->passes[(unsigned)path->route.link % WITNESS_LINKS];
+}
+
+void witness_remove(struct path *path)
+{
+	if (!path->witness_place)
+		return;
+	*path->witness_place = path->next_witness;
+	if (path->next_witness)
+		path->next_witness->witness_place = path->witness_place;
+	path->witness_place = NULL;
+	path->next_witness = NULL;
+}
+
+static void witness_put(struct witnesses *witnesses, unsigned row, struct path *path)
+{
+	struct path **place = &witnesses->rows[row];
+
+	path->next_witness = *place;
+	if (path->next_witness)
+		path->next_witness->witness_place = &path->next_witness;
+	path->witness_place = place;
+	*place = path;
+}
+
+static bool path_fails(const struct path *path)
+{
+	return path->evidence.outcome == OUTCOME_LESS;
+}
+
+/* What just failed refutes nobody, whatever is still announced of it. */
+static bool path_passes(const struct path *path)
+{
+	return !path_fails(path) && path->announced.verdict == VERDICT_CONSISTENT;
+}
+
+void witness_update(struct witnesses *witnesses, struct path *path)
+{
+	const struct evidence *said = &path->evidence;
+	const struct route *route = &path->route;
+
+	witness_remove(path);
+	if (path_fails(path))
+		witness_put(witnesses,
+			    row_of_size(said->reported ? TESTIMONY_TOLD : TESTIMONY_FAULT,
+					route->link, said->passes),
+			    path);
+	else if (path_passes(path) && route->gateway.family != ADDRESS_NONE)
+		witness_put(witnesses, row_of_gateway(route->link, &route->gateway), path);
+}
+
+static bool is_other(const struct path *path, const struct path *other)
+{
+	return other != path && other->route.link == path->route.link &&
+	       !address_equal(&other->address, &path->address);
+}
+
+static bool fails_alike(const struct path *path, const struct path *other,
+			const struct evidence *mine)
+{
+	return is_other(path, other) && path_fails(other) && other->evidence.passes == mine->passes;
+}
+
+static bool compare_faults(const struct witnesses *witnesses, enum testimony_kind kind,
+			   const struct path *path, const struct evidence *mine)
+{
+	const struct path *other =
+		witnesses->rows[row_of_size(kind, path->route.link, mine->passes)];
+
+	for (; other; other = other->next_witness)
+		if (fails_alike(path, other, mine) && other->evidence.full == mine->full)
+			return true;
+	return false;
+}
+
+/* The router that told another path by the same gateway of the same size; NULL none. */
+static const struct address *compare_told(const struct witnesses *witnesses,
+					  const struct path *path, const struct evidence *mine)
+{
+	const struct path *other =
+		witnesses->rows[row_of_size(TESTIMONY_TOLD, path->route.link, mine->passes)];
+
+	for (; other; other = other->next_witness)
+		if (fails_alike(path, other, mine) && other->evidence.reported &&
+		    address_equal(&other->route.gateway, &path->route.gateway))
+			return &other->evidence.router;
+	return NULL;
+}
+
+static bool compare_passing(const struct witnesses *witnesses, const struct path *path,
+			    const struct evidence *mine)
+{
+	const struct path *other =
+		witnesses->rows[row_of_gateway(path->route.link, &path->address)];
+
+	for (; other; other = other->next_witness) {
+		struct address gateway = other->route.gateway;
+
+		gateway.zone = path->address.zone;
+		if (is_other(path, other) && path_passes(other) &&
+		    other->announced.path_mtu >= mine->full &&
+		    address_equal(&gateway, &path->address))
+			return true;
+	}
+	return false;
+}
+
+void witness_compare(const struct witnesses *witnesses, struct path *path)
+{
+	const struct evidence *mine = path->check ? &path->check->result.main : NULL;
+	const struct address *told;
+
+	path->facts.borne_out = false;
+	path->facts.refuted = false;
+	path->facts.told_by = (struct address){0};
+	if (!mine || mine->outcome != OUTCOME_LESS)
+		return;
+	path->facts.borne_out = compare_faults(witnesses, TESTIMONY_FAULT, path, mine) ||
+				compare_faults(witnesses, TESTIMONY_TOLD, path, mine);
+	told = path->facts.on_link ? NULL : compare_told(witnesses, path, mine);
+	if (told)
+		path->facts.told_by = *told;
+	path->facts.refuted = compare_passing(witnesses, path, mine);
+}
