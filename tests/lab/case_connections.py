@@ -27,11 +27,13 @@ def address(family, where):
 class Server:
     """Takes connections and everything that comes by them; a receiver that sleeps takes nothing."""
 
-    def __init__(self, network, space, where, port, family="ipv4", reading=True):
+    def __init__(self, network, space, where, port, family="ipv4", reading=True, buffer=0):
         self.open = []
         with space.entered():
             self.listener = socket.socket(BUFFERS[family])
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if buffer:
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.listener.bind((address(family, where), port))
         self.listener.listen(64)
         self.reading = reading
@@ -50,6 +52,20 @@ class Server:
         with contextlib.suppress(OSError):
             while connection.recv(1 << 16):
                 pass
+
+    def chatter(self, network, pause=0.05):
+        """Small words to everyone who is connected, without end."""
+        ending = threading.Event()
+
+        def talk():
+            while not ending.wait(pause):
+                for one in list(self.open):
+                    with contextlib.suppress(OSError):
+                        one.send(b"still here")
+        thread = threading.Thread(target=talk, daemon=True)
+        thread.start()
+        network.stack.callback(thread.join, 5)
+        network.stack.callback(ending.set)
 
     def close(self):
         for one in (self.listener, *self.open):
@@ -138,6 +154,37 @@ def ordinary(network, family):
         Client(network, b, A, STORAGE["nvme"], family).pump(0.02)
     daemon = start(network, a, config({"b": {"Address": B[family]}}))
     nothing_to_say(daemon, "b", 1448 if family == "ipv4" else 1428)
+
+
+@case("sockets small window", "a peer that takes little at a time", *FAMILIES)
+def small_window(network, family):
+    a, b = direct(network, 9000)
+    Server(network, b, B, STORAGE["iscsi"], family, buffer=4096)
+    Client(network, a, B, STORAGE["iscsi"], family).pump()
+    daemon = start(network, a, config({"b": {"Address": B[family]}}))
+    nothing_to_say(daemon, "b", lambda mss: 0 < mss < 8000)
+
+
+@case("sockets churn", "connections that come and go, and one that looks for its own size")
+def churn(network):
+    a, b = direct(network, 9000)
+    a.sysctl("net.ipv4.tcp_mtu_probing", 2)
+    Server(network, b, B, STORAGE["nfs"])
+    ending = threading.Event()
+
+    def work():
+        while not ending.wait(0.05):
+            client = Client(network, a, B, STORAGE["nfs"])
+            with contextlib.suppress(OSError):
+                client.socket.send(bytes(20000))
+            client.close()
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    network.stack.callback(thread.join, 30)
+    network.stack.callback(ending.set)
+    Client(network, a, B, STORAGE["nfs"])
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}))
+    nothing_to_say(daemon, "b", lambda mss: 0 < mss < 8000)
 
 
 @case("sockets clamped", "a router on the way lowers the MSS", "ipv4", "ipv6", "mapped", "plain")
@@ -346,6 +393,31 @@ def dead(network, family):
     daemon.wait_peer("b", Rounds=lambda n: n >= before + 1, Verdict="unreachable",
                      Findings=lambda all_: not all_)
     equal("records", daemon.told("b", MTUWATCH_FINDING=STALLED), [])
+    never(daemon, "b", "black-hole", "partial", "lossy")
+
+
+@case("stall one way", "one connection's large segments get lost, others' pass", "heard", "silent")
+def one_way(network, kind):
+    a, b = direct(network, 9000)
+    server = Server(network, b, B, STORAGE["iscsi"])
+    if kind == "heard":
+        server.chatter(network)
+    Client(network, a, B, STORAGE["iscsi"]).pump()
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"], "Interval": "1h"}}))
+    consistent(daemon, "b", 9000, SocketMSS=8948)
+    b.filter("leg", [f"tcp dport {STORAGE['iscsi']} meta length > 1500 drop"])
+    if kind == "heard":
+        holds(found(daemon, "b", STALLED)[STALLED], "warning", "9000 bytes", "Flows=8")
+    # the rounds that it starts find nothing
+    before = daemon.peer("b")["Rounds"]
+    daemon.wait_peer("b", Rounds=lambda n: n >= before + 2, Verdict="consistent", deadline=60)
+    if kind == "silent":
+        # nobody can tell it from a firewall that has forgotten the connection
+        found(daemon, "b")
+        silent(daemon)
+        return
+    b.unfilter("leg")
+    found(daemon, "b")
     never(daemon, "b", "black-hole", "partial", "lossy")
 
 
