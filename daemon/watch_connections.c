@@ -101,15 +101,37 @@ static int look_begin(struct watch *watch, struct connections *connections)
 
 	if (r < 0 || watch->connections.tallies.count == 0)
 		return r;
+	watch->connections.asked_to = (struct address){ 0 };
 	return connections_look(connections, addresses,
 				look_addresses(&watch->connections.tallies, addresses));
+}
+
+/* The link that packets from there to there leave by, 0 unknown. Connections of one kind come one
+ * after the other, so the last answer is kept for as long as a look takes. */
+static int connection_link(struct watch *watch, const struct connection *connection)
+{
+	struct watched_connections *sockets = &watch->connections;
+	struct route route = { 0 };
+
+	if (address_equal(&sockets->asked_to, &connection->to) &&
+	    address_equal(&sockets->asked_from, &connection->from))
+		return sockets->asked_link;
+	if (routes_ask(watch->routes, &connection->to, &connection->from, 0, &route) < 0)
+		route.link = 0;
+	sockets->asked_to = connection->to;
+	sockets->asked_from = connection->from;
+	sockets->asked_link = route.link;
+	return route.link;
 }
 
 static void on_connection(const struct connection *connection, void *userdata)
 {
 	struct watch *watch = userdata;
+	struct connection known = *connection;
 
-	tallies_add(&watch->connections.tallies, connection);
+	if (!tallies_know(&watch->connections.tallies, connection))
+		known.link = connection_link(watch, connection);
+	tallies_add(&watch->connections.tallies, &known);
 }
 
 /* --- what it shows --- */

@@ -83,6 +83,8 @@ struct watched_connections {
 	unsigned room;
 	uint64_t due_usec, looked_usec; /* the next, the last one */
 	uint64_t cost_usec;             /* of the last one */
+	struct address asked_to, asked_from; /* a route that was asked for; ADDRESS_NONE none */
+	int asked_link;
 	bool restless;                  /* it showed something that moves */
 };
 

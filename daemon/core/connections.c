@@ -233,10 +233,25 @@ static bool path_has_source(const struct path *path, const struct connection *co
 	       memcmp(from->bytes, connection->from.bytes, sizeof(from->bytes)) == 0;
 }
 
+/* Where the path's own packets are sent by another link than the route's, others are not. */
 static bool path_may_have(const struct path *path, const struct connection *connection)
 {
-	return connection->link == 0 || path->route.link == 0 ||
-	       path->route.link == connection->link;
+	if (connection->link != 0 && path->route.link != 0)
+		return path->route.link == connection->link;
+	return path->bound_link == 0 || path_has_source(path, connection);
+}
+
+bool tallies_know(const struct tallies *tallies, const struct connection *connection)
+{
+	unsigned i = tallies_find(tallies, &connection->to);
+
+	if (connection->link != 0 || i == tallies->count ||
+	    !tally_is_of(&tallies->list[i], connection))
+		return true;
+	for (; i < tallies->count && tally_is_of(&tallies->list[i], connection); i++)
+		if (path_has_source(tallies->list[i].path, connection))
+			return true;
+	return false;
 }
 
 void tallies_add(struct tallies *tallies, const struct connection *connection)

@@ -82,7 +82,12 @@ void tally_begin(struct tally *tally, struct path *path);
 /* Below, at or above 0; for qsort(). */
 int tally_compare(const void *a, const void *b);
 
-/* Adds a connection to each path that it may take. */
+/* Which path the connection takes can be told from it, or it takes none. Else its link is to be
+ * looked up: another source may leave by another link. */
+bool tallies_know(const struct tallies *tallies, const struct connection *connection);
+
+/* Adds a connection to each path that it may take. Where it is not bound, `link` may be the one that
+ * its route has. */
 void tallies_add(struct tallies *tallies, const struct connection *connection);
 
 /* What a look means for its path; done once. */

@@ -10,11 +10,13 @@ import threading
 from cases import black_hole, case, consistent, equal, findings, never, one_alert, silent, start
 from daemon import config
 from lab import run
-from topology import A, B, FAMILIES, FAR, R1, both, direct, limit, routed, switched
+from topology import (A, B, BITS, FAMILIES, FAR, MULTI, R1, both, direct, limit, routed, switched,
+                      two_links)
 from wire import Sniffer, forge
 
 STORAGE = {"nfs": 2049, "iscsi": 3260, "nvme": 4420}
 MSS, STALE, STALLED = "socket-mss-below-path", "cached-pmtu-stale", "connections-stalled"
+OTHER = {"ipv4": "192.0.2.77", "ipv6": "2001:db8:1::77"}
 OURS = (MSS, STALE, STALLED)
 BUFFERS = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6, "mapped": socket.AF_INET6}
 
@@ -77,9 +79,11 @@ class Server:
 class Client:
     """A connection that is open until the case is over; sends without end when told to."""
 
-    def __init__(self, network, space, where, port, family="ipv4"):
+    def __init__(self, network, space, where, port, family="ipv4", source=None):
         with space.entered():
             self.socket = socket.socket(BUFFERS[family])
+        if source:
+            self.socket.bind((source, 0))
         self.socket.settimeout(30)
         self.socket.connect((address(family, where), port))
         self.ending = threading.Event()
@@ -154,6 +158,31 @@ def ordinary(network, family):
         Client(network, b, A, STORAGE["nvme"], family).pump(0.02)
     daemon = start(network, a, config({"b": {"Address": B[family]}}))
     nothing_to_say(daemon, "b", 1448 if family == "ipv4" else 1428)
+
+
+@case("sockets other way", "connections from another address leave by a smaller link", *FAMILIES)
+def other_way(network, family):
+    a, b = two_links(network, family)
+    for space in (a, b):
+        space.mtu("eth1", 1500)
+    far, bits = MULTI[family], 32 if family == "ipv4" else 128
+    six = "" if family == "ipv4" else "-6 "
+    source = "10.1.0.1" if family == "ipv4" else "2001:db8:8::1"
+    second = "10.1.0.2" if family == "ipv4" else "2001:db8:8::2"
+    a.route(f"replace {far}/{bits} via {B[family]} dev eth0")
+    a.ip(f"{six}rule add from {source} table 100")
+    a.ip(f"{six}route add {far}/{bits} via {second} dev eth1 table 100")
+    Server(network, b, MULTI, STORAGE["iscsi"], family)
+    Client(network, a, MULTI, STORAGE["iscsi"], family, source=source)
+    daemon = start(network, a, config({"far": {"Address": far},
+                                       "second": {"Address": far, "Source": source}}))
+    daemon.wait_peer("second", Verdict="consistent", PathMTU=1500,
+                     SocketMSS=1448 if family == "ipv4" else 1428)
+    nothing_to_say(daemon, "far", 0)
+    # one more of its own address, on the same link as the path, is its own all the same
+    a.address("eth0", f"{OTHER[family]}/{BITS[family]}")
+    Client(network, a, MULTI, STORAGE["iscsi"], family, source=OTHER[family])
+    nothing_to_say(daemon, "far", 8948 if family == "ipv4" else 8928)
 
 
 @case("sockets small window", "a peer that takes little at a time", *FAMILIES)

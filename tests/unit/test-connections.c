@@ -238,6 +238,10 @@ START_TEST(several_paths_to_one_address)
 	tallies_add(&tallies, &connection); /* but by this link it is the first */
 	connection.link = 9;
 	tallies_add(&tallies, &connection); /* and by that none */
+	connection.link = 0;
+	ck_assert(!tallies_know(&tallies, &connection));
+	connection.from = host(ADDRESS_IPV4, 11);
+	ck_assert(tallies_know(&tallies, &connection));
 	connection.to = host(ADDRESS_IPV4, 3);
 	tallies_add(&tallies, &connection); /* a stranger */
 	for (unsigned i = 0; i < 3; i++) {
@@ -245,6 +249,29 @@ START_TEST(several_paths_to_one_address)
 
 		ck_assert_uint_eq(list[i].connections, wanted);
 	}
+}
+END_TEST
+
+/* Its packets are sent by a link that no route leads to it by. */
+START_TEST(path_beside_the_route)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct connection connection = live(ADDRESS_IPV4, 1500);
+	struct tally tally;
+
+	path.route.source = host(ADDRESS_IPV4, 11);
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 1);
+	path.bound_link = path.route.link;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 0);
+	connection.from = path.route.source;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 1);
+	connection.from = host(ADDRESS_IPV4, 1);
+	connection.link = path.route.link;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 1);
 }
 END_TEST
 
@@ -594,6 +621,7 @@ int main(void)
 	tcase_add_test(tests, always_probing_is_its_own);
 	tcase_add_test(tests, sums);
 	tcase_add_test(tests, several_paths_to_one_address);
+	tcase_add_test(tests, path_beside_the_route);
 	tcase_add_test(tests, link_local_by_zone);
 	tcase_add_test(tests, many);
 	tcase_add_test(tests, comes_and_goes);
