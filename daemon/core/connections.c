@@ -140,7 +140,7 @@ static uint32_t path_carries(const struct path *path)
 
 void tally_begin(struct tally *tally, struct path *path)
 {
-	uint32_t back = path->announced.return_mtu;
+	uint32_t back = path->announced.return_mtu, kernel = path->facts.kernel_mtu;
 
 	memset(tally, 0, sizeof(*tally));
 	tally->path = path;
@@ -148,6 +148,9 @@ void tally_begin(struct tally *tally, struct path *path)
 	tally->there = path_carries(path);
 	/* where the way back is not measured nobody knows what is right to announce */
 	tally->both = back < tally->there ? back : tally->there;
+	/* a route that is held down announces less on purpose */
+	if (kernel && kernel < tally->both)
+		tally->both = kernel;
 }
 
 static int address_compare(const struct address *a, const struct address *b)

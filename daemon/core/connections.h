@@ -55,7 +55,7 @@ struct tally {
 	struct path *path;
 	struct address address; /* the path's, as it was when the look began */
 	uint32_t there;         /* what it carries; 0 not known */
-	uint32_t both;          /* what it carries in both directions; 0 not known */
+	uint32_t both;          /* what is right to announce: it comes back; 0 not known */
 	uint32_t connections;
 	uint32_t mss;
 	uint32_t stalled, stalled_size;

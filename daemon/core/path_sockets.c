@@ -65,6 +65,20 @@ static enum socket_cause cause_exactly(const struct path *path, enum socket_caus
 	return SOCKET_CAUSE_PEER_SMALL;
 }
 
+/* How many there are moves all the time: it is what it was when the finding began. */
+static void sockets_take(struct path *path, enum socket_cause cause, const struct socket_below *below)
+{
+	struct path_sockets *sockets = &path->sockets;
+	uint32_t count = below->count;
+
+	if (sockets->told && sockets->cause == cause && sockets->below.size == below->size)
+		count = sockets->below.count;
+	sockets->below = *below;
+	sockets->below.count = count;
+	sockets->cause = (uint8_t)cause;
+	sockets->should = path->announced.path_mtu;
+}
+
 /* In the order of enum socket_cause: what is at hand first. */
 static bool sockets_choose(struct path *path, const struct tally *tally)
 {
@@ -73,9 +87,7 @@ static bool sockets_choose(struct path *path, const struct tally *tally)
 
 		if (below->count == 0 || !cause_holds(path, (enum socket_cause)i))
 			continue;
-		path->sockets.below = *below;
-		path->sockets.cause = (uint8_t)cause_exactly(path, (enum socket_cause)i, below);
-		path->sockets.should = path->announced.path_mtu;
+		sockets_take(path, cause_exactly(path, (enum socket_cause)i, below), below);
 		return true;
 	}
 	return false;

@@ -81,6 +81,7 @@ struct row {
 	uint32_t size;
 	uint32_t pmtu, window, announced; /* 0: 9000, a large one, for 9000 */
 	uint32_t lost_before;
+	uint32_t kernel;    /* what the kernel would use now; 0: all there is */
 	uint32_t exception; /* what the kernel has learned, and had before the last round */
 	enum mtu_probing probing;
 	bool plain; /* no timestamps */
@@ -118,6 +119,8 @@ static const struct row rows[] = {
 	{"announced less", .there = 9000, .back = 9000, .size = 9000, .announced = 4000, CAUSE(OWN, 4000)},
 	{"announced less where less comes back", .there = 9000, .back = 4000, .size = 9000, .announced = 4000, .cause = FINE},
 	{"announced less, the way back not known", .there = 9000, .back = 0, .size = 9000, .announced = 4000, .cause = FINE},
+	{"announced less, as it would now", .there = 9000, .back = 9000, .size = 9000, .announced = 4000, .kernel = 4000, .cause = FINE},
+	{"announced less than it would now", .there = 9000, .back = 9000, .size = 9000, .announced = 3000, .kernel = 4000, CAUSE(OWN, 3000)},
 	{"probing, no loss", .there = 9000, .back = 9000, .size = 1076, .probing = MTU_PROBING_AFTER_LOSS, CAUSE(REWRITTEN, 1076)},
 	{"probing after loss", .there = 9000, .back = 9000, .size = 1076, .lost_before = 3, .probing = MTU_PROBING_AFTER_LOSS, CAUSE(PROBED, 1076)},
 	{"loss, no probing", .there = 9000, .back = 9000, .size = 1076, .lost_before = 3, CAUSE(REWRITTEN, 1076)},
@@ -155,6 +158,8 @@ START_TEST(causes)
 	const struct finding *finding;
 	struct tally tally;
 
+	if (row->kernel)
+		path.facts.kernel_mtu = row->kernel;
 	if (row->exception) {
 		path.route.kernel_mtu = path.measured_beside = row->exception;
 		path.route.exception_sec = 400;
@@ -393,6 +398,27 @@ START_TEST(comes_and_goes)
 }
 END_TEST
 
+/* More of the same are no news. */
+START_TEST(as_many_as_when_it_began)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct connection list[3] = {live(ADDRESS_IPV4, 1500), live(ADDRESS_IPV4, 1500),
+				     live(ADDRESS_IPV4, 1500)};
+	struct tally tally = look(&path, list, 3, MTU_PROBING_OFF);
+	struct sockets_news news;
+
+	looks(&path, list, 10, 12);
+	path_on_connections(&path, &tally, 12 * SEC, &news);
+	ck_assert(told(&path));
+	ck_assert_uint_eq(path.sockets.below.count, 1);
+	list[1] = live(ADDRESS_IPV4, 1400);
+	tally = look(&path, list, 3, MTU_PROBING_OFF);
+	path_on_connections(&path, &tally, 13 * SEC, &news);
+	ck_assert_uint_eq(path.sockets.below.count, 3);
+	ck_assert_uint_eq(path.sockets.below.size, 1400);
+}
+END_TEST
+
 START_TEST(less_passes_by_now)
 {
 	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
@@ -625,6 +651,7 @@ int main(void)
 	tcase_add_test(tests, link_local_by_zone);
 	tcase_add_test(tests, many);
 	tcase_add_test(tests, comes_and_goes);
+	tcase_add_test(tests, as_many_as_when_it_began);
 	tcase_add_test(tests, less_passes_by_now);
 	tcase_add_test(tests, stuck_or_not);
 	tcase_add_test(tests, alive_or_not);
