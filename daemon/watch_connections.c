@@ -15,6 +15,7 @@
 /* of one processor's time at most, as long as nothing is the matter, and else */
 #define QUIET_SHARE 200U
 #define RESTLESS_SHARE 50U
+#define REVIEWS 32U
 #define LOST_USEC (30 * USEC_PER_SEC) /* then a look without an end is begun anew */
 
 static void look_arm(struct watch *watch, uint64_t at_usec)
@@ -99,7 +100,7 @@ static int look_begin(struct watch *watch, struct connections *connections)
 	struct address addresses[CONNECTIONS_FILTER_MOST];
 	int r = tallies_fill(watch);
 
-	if (r < 0 || watch->connections.tallies.count == 0)
+	if (r < 0 || !connections || watch->connections.tallies.count == 0)
 		return r;
 	watch->connections.asked_to = (struct address){ 0 };
 	return connections_look(connections, addresses,
@@ -185,6 +186,36 @@ static void on_done(int error, uint64_t cost_usec, void *userdata)
 	look_arm(watch, moment.now_usec + look_gap(sockets));
 }
 
+/* --- the kernel's memory --- */
+
+/* What the kernel learns is in no netlink group, and rounds may be far apart. */
+static void path_review(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	bool remembered = path->route.exception_sec > 0;
+
+	if (watch_path_look(watch, path, now_usec)) {
+		watch_path_restart(watch, path, now_usec);
+		return;
+	}
+	if (path_cache_is_news(path) && path_on_request(path, now_usec))
+		watch_path_put(watch, path);
+	if (remembered || path->route.exception_sec > 0)
+		watch_path_lint(watch, path);
+}
+
+/* A few at a time, in turn: 10 us each. */
+static void paths_review(struct watch *watch, uint64_t now_usec)
+{
+	struct watched_connections *sockets = &watch->connections;
+	unsigned count = sockets->tallies.count < REVIEWS ? sockets->tallies.count : REVIEWS;
+
+	for (unsigned i = 0; i < count; i++)
+		path_review(watch,
+			    sockets->tallies.list[sockets->reviewed++ % sockets->tallies.count].path,
+			    now_usec);
+	watch_arm(watch);
+}
+
 static int on_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct watch *watch = userdata;
@@ -194,10 +225,11 @@ static int on_due(sd_event_source *source, uint64_t usec, void *userdata)
 	watch_moment(&moment);
 	look_arm(watch, moment.now_usec + LOST_USEC);
 	r = look_begin(watch, watch->connections.world);
+	paths_review(watch, moment.now_usec);
 	/* a name that leads nowhere yet is worth another try, nobody at all is not */
 	if (watch->roster.peer_count == 0)
 		look_arm(watch, USEC_NEVER);
-	else if (r < 0 || watch->connections.tallies.count == 0)
+	else if (r < 0 || !watch->connections.world || watch->connections.tallies.count == 0)
 		look_arm(watch, moment.now_usec + QUIET_USEC);
 	return 0;
 }
@@ -214,12 +246,10 @@ int watch_connections_init(struct watch *watch)
 	struct watched_connections *sockets = &watch->connections;
 	int r = connections_new(&sockets->world, watch->event, &handlers, watch);
 
-	if (r < 0) {
-		/* a kernel without it is no reason not to watch */
+	/* a kernel without it is no reason not to watch */
+	if (r < 0)
 		journal_plain(&watch->journal, LOG_INFO,
 			      "this kernel tells nothing of TCP connections: %s", strerror(-r));
-		return 0;
-	}
 	r = sd_event_add_time(watch->event, &sockets->source, CLOCK_MONOTONIC, UINT64_MAX, 1,
 			      on_due, watch);
 	if (r < 0)

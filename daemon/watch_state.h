@@ -85,6 +85,7 @@ struct watched_connections {
 	uint64_t cost_usec;             /* of the last one */
 	struct address asked_to, asked_from; /* a route that was asked for; ADDRESS_NONE none */
 	int asked_link;
+	unsigned reviewed;              /* paths whose routes were looked at, in turn */
 	bool restless;                  /* it showed something that moves */
 };
 

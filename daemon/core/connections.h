@@ -109,5 +109,7 @@ uint32_t connection_size(const struct connection *connection);
 
 /* The kernel learned of less than what a round found to pass, and before that round began. */
 bool path_cache_is_stale(const struct path *path);
+/* It learned of less since the last round: another round is to tell whether that is true. */
+bool path_cache_is_news(const struct path *path);
 /* Connections are stuck for their segments' size: smaller packets pass. */
 bool path_sockets_are_stalled(const struct path *path);

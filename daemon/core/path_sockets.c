@@ -14,12 +14,20 @@
 #define RESTLESS_USEC (15 * USEC_PER_SEC)    /* a stall that lasts is no news */
 #define ASK_GAP_LEAST_USEC (2 * USEC_PER_SEC)
 
+static bool path_cache_is_below(const struct path *path)
+{
+	return path->facts.trouble == REASON_NONE && path->route.exception_sec > 0 &&
+	       path->route.kernel_mtu < path->known_mtu;
+}
+
 bool path_cache_is_stale(const struct path *path)
 {
-	const struct route *route = &path->route;
+	return path_cache_is_below(path) && path->route.kernel_mtu == path->measured_beside;
+}
 
-	return path->facts.trouble == REASON_NONE && route->exception_sec > 0 &&
-	       route->kernel_mtu == path->measured_beside && route->kernel_mtu < path->known_mtu;
+bool path_cache_is_news(const struct path *path)
+{
+	return path_cache_is_below(path) && path->route.kernel_mtu != path->measured_beside;
 }
 
 /* So much plain loss may look like anything. */
@@ -111,8 +119,7 @@ static void sockets_below(struct path *path, const struct tally *tally, uint64_t
 	struct path_sockets *sockets = &path->sockets;
 
 	/* what the kernel has learned just now is to be held against a round */
-	news->ask = tally->below[SOCKET_CAUSE_CACHE].count > 0 && path->route.exception_sec > 0 &&
-		    path->route.kernel_mtu != path->measured_beside;
+	news->ask = tally->below[SOCKET_CAUSE_CACHE].count > 0 && path_cache_is_news(path);
 	if (sockets_choose(path, tally)) {
 		if (sockets->below_looks < LOOKS_TO_TELL && !sockets->told)
 			sockets->below_looks++;

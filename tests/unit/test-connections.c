@@ -610,6 +610,7 @@ START_TEST(stale_memory)
 	/* what passes is that */
 	path.known_mtu = 1500;
 	ck_assert(!stale_told(&path));
+	ck_assert(!path_cache_is_news(&path));
 	path.known_mtu = 1501;
 	ck_assert(stale_told(&path));
 	path.facts.trouble = REASON_LINK_DOWN;
@@ -628,10 +629,12 @@ START_TEST(fresh_memory_asks)
 	ck_assert(!looks(&path, &small, 10, 11).ask);
 	path.route.kernel_mtu = 1500;
 	path.route.exception_sec = 599;
+	ck_assert(path_cache_is_news(&path));
 	news = looks(&path, &small, 11, 12);
 	ck_assert(news.ask);
 	ck_assert(!told(&path));
 	path.measured_beside = 1500;
+	ck_assert(!path_cache_is_news(&path));
 	news = looks(&path, &small, 12, 14);
 	ck_assert(!news.ask);
 	ck_assert(told(&path));
