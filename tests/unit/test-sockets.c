@@ -52,7 +52,8 @@ static void setup(void)
 	memset(&scene, 0, sizeof(scene));
 	netns_enter();
 	run("ip addr add 192.0.2.1/24 dev lo && ip addr add 192.0.2.2/24 dev lo");
-	run("ip -6 addr add 2001:db8::1/64 dev lo && ip -6 addr add 2001:db8::2/64 dev lo");
+	run("ip -6 addr add 2001:db8::1/64 dev lo nodad && "
+	    "ip -6 addr add 2001:db8::2/64 dev lo nodad");
 	ck_assert_int_ge(sd_event_new(&scene.event), 0);
 	ck_assert_int_eq(connections_new(&scene.connections, scene.event, &handlers, &scene), 0);
 }
