@@ -106,17 +106,33 @@ static int listener(const char *text, uint16_t port)
 	return fd;
 }
 
-static int client(const char *from, const char *to, uint16_t port)
+static int client_try(const char *from, const char *to, uint16_t port)
 {
 	socklen_t length;
 	struct sockaddr_in6 address = socket_address(from, 0, &length);
-	int fd = socket(address.sin6_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(address.sin6_family, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, length), 0);
-	address = socket_address(to, port, &length);
-	ck_assert_msg(connect(fd, (struct sockaddr *)&address, length) == 0, "%s: %s", to,
-		      strerror(errno));
+	if (bind(fd, (struct sockaddr *)&address, length) == 0) {
+		address = socket_address(to, port, &length);
+		if (connect(fd, (struct sockaddr *)&address, length) == 0)
+			return fd;
+	}
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+/* The kernel makes the routes of IPv6 addresses in its own time. */
+static int client(const char *from, const char *to, uint16_t port)
+{
+	uint64_t end = now_usec() + SHORTLY;
+	int fd;
+
+	do
+		fd = client_try(from, to, port);
+	while (fd == -ENETUNREACH && now_usec() < end);
+	ck_assert_msg(fd >= 0, "%s: %s", to, strerror(-fd));
 	return fd;
 }
 
