@@ -333,6 +333,8 @@ static int watch_open(struct watch *watch)
 		r = watch_open_bus(watch);
 	if (r >= 0)
 		r = watch_settle_init(watch);
+	if (r >= 0 && !watch->options.quiet)
+		r = watch_connections_init(watch);
 	if (r >= 0)
 		r = watch_neighbours_init(watch);
 	if (r >= 0)
@@ -388,6 +390,7 @@ struct watch *watch_free(struct watch *watch)
 	watch->metrics = metrics_free(watch->metrics);
 	watch_requests_free(watch);
 	watch_storage_free(watch);
+	watch_connections_free(watch);
 	watch_peers_free(watch);
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#define LOOK_ROUNDS 4
+
 /* --- memory of checks: only as many as run at once --- */
 
 #define CROWD 256U /* checks at once, more than ordinary work has */
@@ -178,6 +180,16 @@ static bool verdict_says(const struct judgement *judgement, const struct finding
 	       (finding->id == FINDING_LINK_BELOW_EXPECTED || finding->id == FINDING_WRONG_LINK);
 }
 
+/* Its verdict has raised the alarm. */
+static enum severity finding_severity(const struct path *path, const struct finding *finding)
+{
+	bool raised = verdict_is_fault(path->announced.verdict) &&
+		      path->announced.severity > SEVERITY_NOTICE;
+
+	return finding->id == FINDING_CONNECTIONS_STALLED && raised ? SEVERITY_NOTICE :
+								      finding->severity;
+}
+
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
 {
 	const struct findings *now = &path_dossier(path)->findings;
@@ -189,7 +201,7 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 		if (!findings_find(&todo->findings_before, finding->id) &&
 		    !verdict_says(&path->announced, finding))
 			journal_finding(&watch->journal, peer, path, finding, true,
-					finding->severity);
+					finding_severity(path, finding));
 	}
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
@@ -228,6 +240,37 @@ static void path_put_off(struct watch *watch, struct path *path, uint64_t now_us
 	watch_check_give_back(watch, path->check);
 	path->check = NULL;
 	path->due_usec = path->wake_usec = now_usec + USEC_PER_SEC;
+}
+
+void watch_path_lint(struct watch *watch, struct path *path)
+{
+	struct todo todo = { 0 };
+
+	/* what it says will be said by the next round */
+	if (!dossier_lend(watch, path))
+		return;
+	path_lint(path, links_by_index(watch->links, path->route.link), &todo);
+	path_tell(watch, path, &todo);
+	dossier_take_back(watch, path);
+}
+
+bool watch_path_look(struct watch *watch, struct path *path, uint64_t now_usec)
+{
+	const struct peer *peer = &watched_of(path)->peer;
+	uint32_t before = path->facts.kernel_mtu;
+	bool differs = watch_look(watch, path, now_usec);
+
+	if (before != path->facts.kernel_mtu && peer->origin != ORIGIN_REQUEST)
+		bus_peer_changed(watch->bus, peer);
+	return differs;
+}
+
+/* What the kernel learns by itself is in no netlink group. A healthy path is asked about now and
+ * then only: it is a question to the kernel for each. */
+static bool path_wants_look(const struct path *path)
+{
+	return path->announced.verdict != VERDICT_CONSISTENT || path->rounds % LOOK_ROUNDS == 0 ||
+	       path->route.exception_sec > 0;
 }
 
 /* The round is over. False when it turned out to be worth nothing. */
@@ -323,8 +366,8 @@ void watch_path_run(struct watch *watch, struct path *path, struct moment *momen
 
 		if (!path_admit(watch, path, moment->now_usec))
 			return;
-		if (path->announced.verdict != VERDICT_CONSISTENT)
-			watch_look(watch, path, moment->now_usec);
+		if (path_wants_look(path))
+			watch_path_look(watch, path, moment->now_usec);
 		else if (path->address.family == ADDRESS_IPV6)
 			watch_look_ipv6(watch, path->route.link, moment->now_usec);
 		check = path->facts.trouble ? NULL : check_take(watch, path);

@@ -90,6 +90,7 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 
 	watch_requests_forget(watch, NULL, &peer->peer);
 	names_cancel(watch->names, peer->query);
+	watch_connections_forget(watch);
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
 		struct path *path = &peer->peer.paths[i];
 

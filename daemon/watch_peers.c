@@ -248,6 +248,7 @@ int watch_peers_configure(struct watch *watch)
 	config_forget_peers(watch->config);
 	malloc_trim(0);
 	watch_peers_spread(watch);
+	watch_connections_review(watch);
 	return 0;
 }
 
@@ -274,6 +275,7 @@ int watch_peers_discover(struct watch *watch)
 		crowd_drop(watch, &crowd);
 	else
 		peers_replace(watch, &crowd);
+	watch_connections_review(watch);
 	/* who waits for everybody may have waited for a name that is nobody's */
 	watch_requests_serve(watch);
 	return 0;

@@ -45,6 +45,12 @@ static struct request *request_free(struct watch *watch, struct request *request
 	return NULL;
 }
 
+static void request_answer_once(struct watch *watch)
+{
+	watch_connections_once(watch);
+	watch->settled(watch->settled_userdata);
+}
+
 static void request_answer(struct watch *watch, const struct request *request)
 {
 	if (request->guest)
@@ -52,7 +58,7 @@ static void request_answer(struct watch *watch, const struct request *request)
 	else if (request->check)
 		bus_check_done(request->check);
 	else if (watch->settled)
-		watch->settled(watch->settled_userdata);
+		request_answer_once(watch);
 }
 
 void watch_requests_serve(struct watch *watch)

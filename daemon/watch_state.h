@@ -2,8 +2,8 @@
 /*
  * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
  * are), watch_discover.c (which of them nobody asked for), watch_storage.c (which storage is in
- * use), watch_request.c (who waits for what), watch_settle.c (what links and routes have become).
- * Nobody else includes this.
+ * use), watch_request.c (who waits for what), watch_settle.c (what links and routes have become),
+ * watch_connections.c (live TCP connections). Nobody else includes this.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "face/bus.h"
 #include "face/metrics.h"
 #include "watch.h"
+#include "world/connections.h"
 #include "world/links.h"
 #include "world/names.h"
 #include "world/neighbours.h"
@@ -79,6 +80,20 @@ struct route_hints {
 	} list[HINTS_MOST];
 };
 
+/* Looks at the live TCP connections. */
+struct watched_connections {
+	struct connections *world;      /* NULL: the kernel does not tell */
+	sd_event_source *source;
+	struct tallies tallies;         /* of the look that runs */
+	unsigned room;
+	uint64_t due_usec, looked_usec; /* the next, the last one */
+	uint64_t cost_usec;             /* of the last one */
+	struct address asked_to, asked_from; /* a route that was asked for; ADDRESS_NONE none */
+	int asked_link;
+	unsigned reviewed;              /* paths whose routes were looked at, in turn */
+	bool restless;                  /* it showed something that moves */
+};
+
 struct watch {
 	sd_event *event;
 	struct config *config;
@@ -106,6 +121,7 @@ struct watch {
 	unsigned check_count, checks_most; /* that run now, and ran at once */
 	struct dossier *spare_dossier;
 	struct route_hints hints;
+	struct watched_connections connections;
 	sd_event_source *wake_source, *settle_source, *counters_source;
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
@@ -168,6 +184,20 @@ void watch_path_run(struct watch *watch, struct path *path, struct moment *momen
 /* What was not answered tells nothing: the kernel dropped packets. */
 void watch_paths_overflow(struct watch *watch);
 void watch_check_give_back(struct watch *watch, struct check *check);
+/* As watch_look(), and the bus hears of what the kernel has learned. */
+bool watch_path_look(struct watch *watch, struct path *path, uint64_t now_usec);
+/* Findings may differ without a round. */
+void watch_path_lint(struct watch *watch, struct path *path);
+
+/* watch_connections.c */
+int watch_connections_init(struct watch *watch);
+void watch_connections_free(struct watch *watch);
+/* Peers have changed: a look at their connections is due. */
+void watch_connections_review(struct watch *watch);
+/* A path goes: the look that runs is worth nothing. */
+void watch_connections_forget(struct watch *watch);
+/* One look for those who ask once; returns when it is over. */
+void watch_connections_once(struct watch *watch);
 
 /* watch_settle.c */
 void watch_settle_soon(struct watch *watch);

@@ -59,6 +59,28 @@ struct route {
 	bool mtu_locked;
 	uint32_t kernel_mtu;    /* what the kernel would use now: exceptions, locks, route and link */
 	uint32_t exception_sec; /* seconds until a learned exception expires, 0: there is none */
+	bool exception_locked;  /* it is below what this host takes for an MTU: packets leave without DF */
+};
+
+/* A live TCP connection of this host, whoever opened it. */
+struct connection {
+	struct address to, from; /* IPv4 where packets are, whatever the socket is */
+	int link;                /* bound to this link, 0 to none */
+	uint32_t mss;            /* data of a full segment: what this host sends */
+	uint32_t announced_mss;  /* what this host told the peer that it takes */
+	uint32_t pmtu;           /* what the connection holds the path's MTU to be */
+	uint32_t window;         /* the peer's, bytes; see has_window */
+	uint32_t in_flight;      /* bytes sent and not acknowledged */
+	uint32_t segments;       /* of these bytes */
+	uint32_t lost_before;    /* segments sent again in its life */
+	uint64_t timeout_usec;   /* until the next retransmission, when it was begun to wait for */
+	uint64_t sent_usec;      /* since data was last sent */
+	uint64_t heard_usec;     /* since the peer last acknowledged something or sent data */
+	uint8_t retransmits;     /* of the oldest segment, by timeout, since something was acknowledged */
+	uint8_t backoff;         /* how often the timeout was doubled for it */
+	uint8_t window_probes;   /* unanswered */
+	bool has_window;         /* older kernels do not tell */
+	bool timestamps;         /* every segment has them: RFC 7323 section 3.2 */
 };
 
 enum probe_kind {

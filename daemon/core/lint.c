@@ -118,15 +118,22 @@ const struct finding *findings_find(const struct findings *findings, enum findin
 	return NULL;
 }
 
+static bool finding_has_address(const struct finding *finding)
+{
+	return finding->id == FINDING_PTB_WRONG || finding->id == FINDING_CACHED_PMTU_STALE;
+}
+
 const char *finding_link(const struct finding *finding)
 {
-	return finding->id == FINDING_PTB_WRONG ? "" : finding->link;
+	return finding_has_address(finding) ? "" : finding->link;
 }
 
 bool finding_equal(const struct finding *a, const struct finding *b)
 {
 	if (a->id != b->id || a->severity != b->severity || a->is != b->is || a->should != b->should)
 		return false;
-	return a->id == FINDING_PTB_WRONG ? address_equal(&a->from, &b->from) :
-					    strcmp(a->link, b->link) == 0;
+	if (a->cause != b->cause || a->locked != b->locked)
+		return false;
+	return finding_has_address(a) ? address_equal(&a->from, &b->from) :
+					strcmp(a->link, b->link) == 0;
 }

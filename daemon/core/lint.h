@@ -19,8 +19,11 @@ enum finding_id {
 	FINDING_ECHO_LIMITED,
 	FINDING_INBOUND_OVERSIZE,        /* is: packets a minute; should: which counter, see counters.h */
 	FINDING_NEIGHBOUR_FRAME_SMALLER, /* is, should: frames, header and checksum included */
+	FINDING_CACHED_PMTU_STALE,
+	FINDING_SOCKET_MSS_BELOW_PATH,
+	FINDING_CONNECTIONS_STALLED,
 };
-#define FINDING_COUNT 11
+#define FINDING_COUNT 14
 
 struct finding {
 	enum finding_id id;
@@ -30,10 +33,18 @@ struct finding {
 	union {
 		char link[LINK_NAME_SIZE]; /* the link it is about, "" none */
 		struct address from;       /* FINDING_PTB_WRONG: the router */
+		struct address to;         /* FINDING_CACHED_PMTU_STALE: the peer */
 	};
+	union {
+		uint32_t count;     /* live connections that it is about */
+		uint32_t lasts_sec; /* FINDING_CACHED_PMTU_STALE: until the kernel forgets by itself */
+	};
+	uint16_t mss;            /* FINDING_SOCKET_MSS_BELOW_PATH: data of a segment */
+	uint8_t cause;           /* FINDING_SOCKET_MSS_BELOW_PATH: enum socket_cause */
+	bool locked;             /* FINDING_CACHED_PMTU_STALE: packets leave without DF */
 };
 
-#define FINDINGS_LARGEST 6
+#define FINDINGS_LARGEST 8
 
 struct findings {
 	unsigned count;
@@ -46,6 +57,11 @@ void lint_link(const struct link *link, uint32_t expected, struct findings *ret)
 /* `link` is the egress link, NULL unknown; `evidence` NULL: no round yet. */
 void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
 	       const struct evidence *evidence, struct findings *ret);
+
+struct path;
+
+/* What the kernel's memory and the live connections of a path show, added to what is there. */
+void lint_kernel(const struct path *path, struct findings *findings);
 
 /* The link that it is about, "" none. */
 const char *finding_link(const struct finding *finding);

@@ -303,11 +303,17 @@ void path_lint(struct path *path, const struct link *link, struct todo *todo)
 	bool same;
 
 	lint_path(&path->facts, link, &path->route, path->rounds ? &path->evidence : NULL, &now);
+	lint_kernel(path, &now);
 	same = now.count == path->dossier->findings.count;
 	for (unsigned i = 0; same && i < now.count; i++)
 		same = finding_equal(&now.list[i], &path->dossier->findings.list[i]);
-	if (same)
+	if (same) {
+		/* a clock that runs is no change, but is to be read as it is */
+		for (unsigned i = 0; i < now.count; i++)
+			if (now.list[i].id == FINDING_CACHED_PMTU_STALE)
+				path->dossier->findings.list[i].lasts_sec = now.list[i].lasts_sec;
 		return;
+	}
 	todo->findings_changed = true;
 	todo->findings_before = path->dossier->findings;
 	path->dossier->findings = now;

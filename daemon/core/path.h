@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "check.h"
+#include "connections.h"
 #include "lint.h"
 #include "pace.h"
 #include "verdict.h"
@@ -94,6 +95,9 @@ struct path {
 	uint32_t locus_mtu;               /* 0: no walk was made */
 	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
 	struct loss control_loss;
+	struct path_sockets sockets;      /* live TCP connections */
+	uint32_t check_beside;            /* what the kernel had learned when the last check began, 0 nothing */
+	uint32_t measured_beside;         /* the same of the check that known_mtu is from */
 	struct loss loss;                 /* plain loss, fading */
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
 	unsigned differing;               /* rounds in a row that gave something not announced */

@@ -138,6 +138,7 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 		.random = moment->random[0] ^ moment->random[1],
 	};
 
+	path->check_beside = path->route.exception_sec ? path->route.kernel_mtu : 0;
 	path_set_round(path, moment, &settings.round);
 	path_choose_kinds(path, &settings);
 	path->check = check;
@@ -190,6 +191,7 @@ void path_learn(struct path *path, const struct check *check)
 	path->kind = evidence->kind;
 	path->facts.ever_answered = true;
 	path->known_mtu = evidence->passes;
+	path->measured_beside = path->check_beside;
 	if (evidence->kind == PROBE_ECHO && evidence->outcome == OUTCOME_FULL && !evidence->fragment &&
 	    !evidence->cut_short)
 		path->facts.whole_back = evidence->full;

@@ -269,6 +269,10 @@ char *words_finding_advice(const struct finding *finding)
 		return advice("see which frames the port at the other end of %s really takes, and raise "
 			      "its MTU where that is less; a check of a peer behind it tells",
 			      link);
+	case FINDING_CACHED_PMTU_STALE:
+	case FINDING_SOCKET_MSS_BELOW_PATH:
+	case FINDING_CONNECTIONS_STALLED:
+		return words_kernel_finding_advice(finding);
 	}
 	return strdup("");
 }

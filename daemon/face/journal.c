@@ -167,7 +167,8 @@ void journal_finding(struct journal *journal, const struct peer *peer, const str
 		record_add_path(&record, peer, path);
 	else
 		record_add(&record, "MTUWATCH_LINK", finding_link(finding));
-	record_add_address(&record, "MTUWATCH_ROUTER", &finding->from);
+	if (finding->id == FINDING_PTB_WRONG)
+		record_add_address(&record, "MTUWATCH_ROUTER", &finding->from);
 	record_send(&record, journal, text ? text : words_finding(finding->id));
 }
 

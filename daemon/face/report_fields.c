@@ -160,6 +160,19 @@ static int get_kernel_mtu(const struct peer *peer, const struct path *path, stru
 	return 0;
 }
 
+/* The smallest of all paths'; those without a connection have no say. */
+static int get_socket_mss(const struct peer *peer, const struct path *path, struct field_value *ret)
+{
+	ret->u32 = path ? path->sockets.mss : 0;
+	for (unsigned i = 0; !path && i < peer->path_count; i++) {
+		uint32_t mss = peer->paths[i].sockets.mss;
+
+		if (mss && (ret->u32 == 0 || mss < ret->u32))
+			ret->u32 = mss;
+	}
+	return 0;
+}
+
 static int get_rtt(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
 	ret->u64 = path_shown(peer, path)->rtt_usec;
@@ -316,7 +329,7 @@ const struct peer_field report_peer_fields[] = {
 	{"Confirmed", FIELD_BOOLEAN, true, true, get_confirmed},
 	{"Router", FIELD_STRING, true, true, get_router},
 	{"KernelMTU", FIELD_U32, true, true, get_kernel_mtu},
-	{"SocketMSS", FIELD_U32, true, true, get_u32_none},
+	{"SocketMSS", FIELD_U32, true, true, get_socket_mss},
 	{"RTTUSec", FIELD_U64, false, true, get_rtt},
 	{"ClampMTU", FIELD_U32, true, true, get_u32_none},
 	{"ClampKind", FIELD_STRING, true, true, get_string_none},

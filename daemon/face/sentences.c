@@ -382,6 +382,10 @@ char *words_finding_text(const struct finding *finding)
 		return sentence("the other end of the cable of %s announces that it takes frames of at "
 				"most %u bytes, this end sends up to %u",
 				link, finding->is, finding->should);
+	case FINDING_CACHED_PMTU_STALE:
+	case FINDING_SOCKET_MSS_BELOW_PATH:
+	case FINDING_CONNECTIONS_STALLED:
+		return words_kernel_finding_text(finding);
 	}
 	return strdup("");
 }

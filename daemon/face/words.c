@@ -181,6 +181,12 @@ const char *words_finding(enum finding_id id)
 		return "inbound-oversize";
 	case FINDING_NEIGHBOUR_FRAME_SMALLER:
 		return "neighbour-frame-smaller";
+	case FINDING_CACHED_PMTU_STALE:
+		return "cached-pmtu-stale";
+	case FINDING_SOCKET_MSS_BELOW_PATH:
+		return "socket-mss-below-path";
+	case FINDING_CONNECTIONS_STALLED:
+		return "connections-stalled";
 	}
 	return "";
 }

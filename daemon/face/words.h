@@ -59,5 +59,9 @@ char *words_inbound(const struct finding *finding);
 char *words_finding_text(const struct finding *finding);
 char *words_finding_advice(const struct finding *finding);
 
+/* The same, of what the kernel remembers and of live connections. */
+char *words_kernel_finding_text(const struct finding *finding);
+char *words_kernel_finding_advice(const struct finding *finding);
+
 /* PRIORITY= of a severity: critical 3, warning 4, notice 5, ok 6. */
 int words_priority(enum severity severity);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one seam at the rtnetlink socket. Datagrams are read into one buffer that is used again, so
+ * The one seam at the netlink socket. Datagrams are read into one buffer that is used again, so
  * that neither an event nor a request allocates. What a message means is the rooms' matter.
  */
 #include "netlink.h"
@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <netlink/idiag/idiagnl.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -49,18 +50,27 @@ static int prepare_events(struct netlink *netlink, const int *groups)
 	return nl_socket_set_nonblocking(netlink->socket) < 0 ? -EBADF : 0;
 }
 
-static int prepare_requests(struct netlink *netlink)
+static int prepare_patience(struct netlink *netlink)
 {
 	struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_SEC};
 
 	if (setsockopt(netlink->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
 	    setsockopt(netlink->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
 		return -errno;
+	return 0;
+}
+
+static int prepare_requests(struct netlink *netlink)
+{
+	int r = prepare_patience(netlink);
+
+	if (r < 0)
+		return r;
 	/* without strict checking the kernel ignores what a dump asks for (dumps exceptions too) */
 	return option_on(netlink->fd, NETLINK_GET_STRICT_CHK);
 }
 
-int netlink_open(struct netlink *ret, const int *groups)
+static int netlink_connect(struct netlink *ret, int (*connect_to)(struct nl_sock *))
 {
 	struct netlink netlink = {.fd = -1};
 	int r = -ENOMEM;
@@ -70,18 +80,53 @@ int netlink_open(struct netlink *ret, const int *groups)
 	if (netlink.buffer == NULL || netlink.socket == NULL)
 		goto fail;
 	errno = 0;
-	if (nl_connect(netlink.socket, NETLINK_ROUTE) < 0) {
+	if (connect_to(netlink.socket) < 0) {
 		r = errno != 0 ? -errno : -EPROTONOSUPPORT;
 		goto fail;
 	}
 	netlink.fd = nl_socket_get_fd(netlink.socket);
-	r = groups != NULL ? prepare_events(&netlink, groups) : prepare_requests(&netlink);
-	if (r < 0)
-		goto fail;
 	*ret = netlink;
 	return 0;
 fail:
 	netlink_close(&netlink);
+	return r;
+}
+
+static int connect_routes(struct nl_sock *socket)
+{
+	return nl_connect(socket, NETLINK_ROUTE);
+}
+
+int netlink_open(struct netlink *ret, const int *groups)
+{
+	struct netlink netlink;
+	int r = netlink_connect(&netlink, connect_routes);
+
+	if (r < 0)
+		return r;
+	r = groups != NULL ? prepare_events(&netlink, groups) : prepare_requests(&netlink);
+	if (r < 0)
+		netlink_close(&netlink);
+	else
+		*ret = netlink;
+	return r;
+}
+
+int netlink_open_connections(struct netlink *ret, bool events)
+{
+	struct netlink netlink;
+	int r = netlink_connect(&netlink, idiagnl_connect);
+
+	if (r < 0)
+		return r;
+	if (!events)
+		r = prepare_patience(&netlink);
+	else
+		r = nl_socket_set_nonblocking(netlink.socket) < 0 ? -EBADF : 0;
+	if (r < 0)
+		netlink_close(&netlink);
+	else
+		*ret = netlink;
 	return r;
 }
 
@@ -194,7 +239,7 @@ static int on_answer(struct nlmsghdr *message, void *userdata)
 	return 0;
 }
 
-static int request_send(struct netlink *netlink, struct nlmsghdr *request)
+int netlink_send(struct netlink *netlink, struct nlmsghdr *request)
 {
 	static const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 	ssize_t n;
@@ -217,7 +262,7 @@ int netlink_ask(struct netlink *netlink, struct nlmsghdr *request, netlink_handl
 		.handler = handler,
 		.userdata = userdata,
 	};
-	int r = request_send(netlink, request);
+	int r = netlink_send(netlink, request);
 
 	if (r < 0)
 		return r;

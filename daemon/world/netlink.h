@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one seam at the rtnetlink socket: datagrams in, requests out. It knows nothing of links or
+ * The one seam at the netlink socket: datagrams in, requests out. It knows nothing of links or
  * routes, takes nothing from senders other than the kernel, and never waits for ever.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ typedef int (*netlink_handler_t)(struct nlmsghdr *message, void *userdata);
  * NULL: a socket for requests, whose answers are waited for one second at most.
  */
 int netlink_open(struct netlink *ret, const int *groups);
+/* A socket for INET_DIAG: `events` as with groups, though there are none; else for requests. */
+int netlink_open_connections(struct netlink *ret, bool events);
 void netlink_close(struct netlink *netlink); /* takes one that is all zero */
 
 /* Hands the messages of one datagram to `handler`. 1 there may be more, -EAGAIN nothing is
@@ -35,6 +38,9 @@ int netlink_receive(struct netlink *netlink, netlink_handler_t handler, void *us
 
 /* Throws away what waits on the socket. */
 void netlink_discard(struct netlink *netlink);
+
+/* Sends `request` (its flags and sequence are filled in) and waits for nothing. */
+int netlink_send(struct netlink *netlink, struct nlmsghdr *request);
 
 /*
  * Sends `request` (its flags and sequence are filled in; NLM_F_DUMP is the caller's) and hands

@@ -264,9 +264,10 @@ static void own_mtu(struct routes *routes, struct route_request *request,
 	route->mtu = own.mtu;
 	route->mtu_locked = own.mtu_locked;
 	/* a redirect expires too, and leaves the MTU as it is */
-	if (seen->mtu != own.mtu || seen->mtu_locked != own.mtu_locked)
-		route->exception_sec =
-			(seen->expires + routes->ticks_per_sec - 1) / routes->ticks_per_sec;
+	if (seen->mtu == own.mtu && seen->mtu_locked == own.mtu_locked)
+		return;
+	route->exception_sec = (seen->expires + routes->ticks_per_sec - 1) / routes->ticks_per_sec;
+	route->exception_locked = seen->mtu_locked && !own.mtu_locked;
 }
 
 int routes_ask(struct routes *routes, const struct address *to, const struct address *from,

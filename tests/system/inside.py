@@ -5,6 +5,7 @@
 import os
 import pwd
 import signal
+import socket
 import subprocess
 import sys
 import traceback
@@ -93,6 +94,30 @@ def case_healthy_path():
                         "LinkMTU": LINK_MTU, "Interface": "eth1", "Address": "192.0.2.10",
                         "Severity": "ok", "Origin": "config"}.items():
         expect_equal(key, seen.get(key), wanted)
+
+
+SERVER = '''
+import socket
+with socket.create_server(("192.0.2.10", 2049)) as listener:
+    print("ready", flush=True)
+    connection, _ = listener.accept()
+    connection.recv(1)
+'''
+
+
+def case_connections_seen():
+    """a TCP connection of another user is seen from inside the sandbox"""
+    service_watching()
+    expect_equal("SocketMSS", peer_property("san", "SocketMSS"), 0)
+    with subprocess.Popen(["ip", "netns", "exec", "san", "python3", "-c", SERVER],
+                          stdout=subprocess.PIPE, text=True) as server:
+        try:
+            expect_equal("the server", server.stdout.readline(), "ready\n")
+            with socket.create_connection(("192.0.2.10", 2049)):
+                wait_for("its MSS", lambda: peer_property("san", "SocketMSS") == LINK_MTU - 52)
+            wait_for("its end", lambda: peer_property("san", "SocketMSS") == 0)
+        finally:
+            server.terminate()
 
 
 def record_expect(record, wanted):
@@ -345,10 +370,11 @@ def case_storage():
 
 
 CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, case_introspection,
-         case_healthy_path, case_black_hole_and_back, case_quiet_network_quiet_journal,
-         case_reload_good, case_reload_bad, case_named_errors, case_unprivileged, case_log_level,
-         case_storage, case_killed, case_watchdog, case_bad_configuration_at_start, case_activated,
-         case_stopped, case_journald_restarted, case_bus_restarted, *cables.CASES, *cases_ctl.CASES)
+         case_healthy_path, case_connections_seen, case_black_hole_and_back,
+         case_quiet_network_quiet_journal, case_reload_good, case_reload_bad, case_named_errors,
+         case_unprivileged, case_log_level, case_storage, case_killed, case_watchdog,
+         case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
+         case_bus_restarted, *cables.CASES, *cases_ctl.CASES)
 
 
 def complain(mark, failure):

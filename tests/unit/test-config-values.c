@@ -177,28 +177,8 @@ START_TEST(good_addresses)
 }
 END_TEST
 
-START_TEST(later)
+START_TEST(defaults_may_be_written)
 {
-	static const char *const daemon[] = {
-		"Clamp=route",		  "Clamp=link",
-		"ClampDiscovered=on",	  "ClampAfter=4", "ClampFloor=1500",
-		"ClampRetry=11min",
-	};
-	static const char *const peer[] = {"Clamp=route", "ClampAfter=1", "ClampFloor=68"};
-	char complaint[100];
-
-	for (unsigned i = 0; i < sizeof(daemon) / sizeof(daemon[0]); i++) {
-		snprintf(complaint, sizeof(complaint), "%s: not available in this version",
-			 daemon[i]);
-		bad_daemon(daemon[i], complaint);
-	}
-	for (unsigned i = 0; i < sizeof(peer) / sizeof(peer[0]); i++) {
-		snprintf(complaint, sizeof(complaint), "%s: not available in this version",
-			 peer[i]);
-		bad_peer(peer[i], complaint);
-	}
-	bad("[Link a]\nClamp=link\n", "t.conf:2: Clamp=link: not available in this version\n");
-	/* the defaults may be written down */
 	config_free(good("[Daemon]\nMetricsFile=\nClamp=off\nClampDiscovered=false\n"
 			 "ClampAfter=3\nClampFloor=1280\nClampRetry=600\n[Peer a]\nAddress=a\n"
 			 "Clamp=off\n[Link x]\nClamp=off\n"));
@@ -396,7 +376,7 @@ int main(void)
 	tcase_add_test(tests, addresses);
 	tcase_add_test(tests, addresses_without_a_file);
 	tcase_add_test(tests, good_addresses);
-	tcase_add_test(tests, later);
+	tcase_add_test(tests, defaults_may_be_written);
 	tcase_add_loop_test(tests, discover, 0, sizeof(discoveries) / sizeof(discoveries[0]));
 	tcase_add_test(tests, methods);
 	tcase_add_test(tests, responder);

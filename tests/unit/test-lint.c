@@ -153,8 +153,10 @@ END_TEST
 
 START_TEST(equal_only_in_everything)
 {
-	struct finding wrong = {FINDING_PTB_WRONG, SEVERITY_NOTICE, 1500, 1400, {.from = {.family = 4}}};
-	struct finding link = {FINDING_IPV6_MTU_BELOW_LINK, SEVERITY_NOTICE, 1500, 1400, {"eth0"}};
+	struct finding wrong = {.id = FINDING_PTB_WRONG, .severity = SEVERITY_NOTICE, .is = 1500,
+				.should = 1400, .from = {.family = 4}};
+	struct finding link = {.id = FINDING_IPV6_MTU_BELOW_LINK, .severity = SEVERITY_NOTICE,
+			       .is = 1500, .should = 1400, .link = "eth0"};
 	struct finding others[] = {wrong, wrong, wrong, link, link, wrong};
 
 	others[0].severity = SEVERITY_WARNING;
