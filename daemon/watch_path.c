@@ -256,7 +256,7 @@ void watch_path_lint(struct watch *watch, struct path *path)
 
 bool watch_path_look(struct watch *watch, struct path *path, uint64_t now_usec)
 {
-	const struct peer *peer = &watched_of(path)->peer;
+	struct peer *peer = &watched_of(path)->peer;
 	uint32_t before = path->facts.kernel_mtu;
 	bool differs = watch_look(watch, path, now_usec);
 
