@@ -171,13 +171,6 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 	}
 }
 
-/* What the verdict's own record says needs no second one. */
-static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
-{
-	return judgement->verdict == VERDICT_MISCONFIGURED &&
-	       (finding->id == FINDING_LINK_BELOW_EXPECTED || finding->id == FINDING_WRONG_LINK);
-}
-
 static void path_tell_findings(struct watch *watch, const struct path *path, const struct todo *todo)
 {
 	const struct findings *now = &path_dossier(path)->findings;
@@ -186,18 +179,30 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 	for (unsigned i = 0; i < now->count; i++) {
 		const struct finding *finding = &now->list[i];
 
-		if (!findings_find(&todo->findings_before, finding->id) &&
-		    !verdict_says(&path->announced, finding))
+		/* what the verdict's own record says needs no second one */
+		if (!findings_find(&todo->findings_before, finding->id) && !finding->explains)
 			journal_finding(&watch->journal, peer, path, finding, true,
 					finding->severity);
 	}
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
 
-		if (!findings_find(now, finding->id) &&
-		    !(todo->announced && verdict_says(&todo->before, finding)))
+		if (!findings_find(now, finding->id) && !finding->explains)
 			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
 	}
+}
+
+/* Where this host's own fault was told of before, what follows from it is no second alert. */
+static void path_tell_verdict(struct watch *watch, const struct path *path,
+			      const struct judgement *before)
+{
+	const struct peer *peer = &watched_of(path)->peer;
+	const struct finding *why = findings_explaining(&path_dossier(path)->findings);
+
+	if (why && verdict_is_fault(path->announced.verdict) && watch_tell_alarmed(watch, why))
+		journal_verdict_aside(&watch->journal, peer, path, before, &path->announced);
+	else
+		journal_verdict(&watch->journal, peer, path, before, &path->announced);
 }
 
 static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
@@ -210,7 +215,7 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	if (peer->origin == ORIGIN_REQUEST)
 		return;
 	if (todo->announced && !first_good)
-		journal_verdict(&watch->journal, peer, path, &todo->before, &path->announced);
+		path_tell_verdict(watch, path, &todo->before);
 	if (todo->findings_changed)
 		path_tell_findings(watch, path, todo);
 	if (todo->remind)
@@ -236,6 +241,7 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 {
 	bool good = path->check && !check_was_silent(path->check);
 	bool news = watch->links_dirty || watch->hints.count > 0 || watch->hints.all;
+	struct finding why;
 
 	if (!dossier_lend(watch, path)) {
 		path_put_off(watch, path, moment->now_usec);
@@ -252,7 +258,8 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	witness_update(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		watch_flow_release_ports(watch, &path->flows[i], path->kind);
-	path_lint(path, links_by_index(watch->links, path->route.link), todo);
+	path_lint(path, links_by_index(watch->links, path->route.link),
+		  explain_fault(&watch->roster, path, &why) ? &why : NULL, todo);
 	return true;
 }
 
@@ -280,6 +287,7 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
 		path_tell(watch, path, todo);
 		dossier_take_back(watch, path);
+		watch_tell_soon(watch);
 		/* a name that leads nowhere may lead elsewhere by now */
 		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
 			watch_peer_resolve(watch, watched_of(path));

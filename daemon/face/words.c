@@ -181,6 +181,20 @@ const char *words_finding(enum finding_id id)
 		return "inbound-oversize";
 	case FINDING_NEIGHBOUR_FRAME_SMALLER:
 		return "neighbour-frame-smaller";
+	case FINDING_VLAN_ABOVE_PARENT:
+		return "vlan-above-parent";
+	case FINDING_MEMBER_DIFFERS:
+		return "member-differs";
+	case FINDING_BRIDGE_LOWERED_BY_PORT:
+		return "bridge-lowered-by-port";
+	case FINDING_TUNNEL_TOO_LARGE:
+		return "tunnel-too-large";
+	case FINDING_PAIR_DIFFERS:
+		return "pair-differs";
+	case FINDING_IPV6_LOST:
+		return "ipv6-lost";
+	case FINDING_MORE:
+		return "more-findings";
 	}
 	return "";
 }
