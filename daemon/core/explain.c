@@ -216,6 +216,8 @@ enum telling explain_telling(const struct roster *roster, const struct standing 
 				continue;
 			if (!finding_explains(&standing->finding, path))
 				waits = waits || !path_has_spoken(path, standing->since_usec);
+			else if (path->announced.severity < standing->finding.severity)
+				continue; /* a mild verdict is no alert of it */
 			else if (path->told_usec >= standing->since_usec)
 				return TELL_NOT;
 			else

@@ -459,6 +459,7 @@ static void path_says(struct path *path, enum verdict verdict, uint32_t mtu, uin
 {
 	path->announced = (struct judgement){
 		.verdict = verdict, .direction = DIRECTION_FORWARD, .path_mtu = mtu};
+	path->announced.severity = verdict_severity(verdict, &path->facts, true);
 	path->told_usec = usec;
 	path->ended_usec = usec;
 	path->route.link = 1;
@@ -519,6 +520,9 @@ START_TEST(one_fault_one_alert)
 	path_says(&host.path, VERDICT_BLACK_HOLE, 1504, T0 + USEC_PER_SEC);
 	ck_assert_int_eq(telling_of(&host, T0 + USEC_PER_SEC), TELL_NOT);
 	ck_assert_int_eq(telling_of(&host, LATE), TELL_NOT);
+	/* but one that is milder than the finding is no alert of it */
+	path_says(&host.path, VERDICT_REDUCED, 1504, T0 + 1);
+	ck_assert_int_eq(telling_of(&host, T0 + USEC_PER_SEC), TELL_ALONE);
 	/* the verdict was there before: told, but not as an alert */
 	path_says(&host.path, VERDICT_BLACK_HOLE, 1504, T0 - USEC_PER_SEC);
 	ck_assert_int_eq(telling_of(&host, T0 + USEC_PER_SEC), TELL_ASIDE);
