@@ -127,6 +127,7 @@ struct watch {
 	unsigned gone_now;             /* of these in this settling */
 	sd_event_source *tell_source;
 	bool tell_waits;               /* a finding is held back */
+	uint64_t changes_usec;         /* changed MTUs are not told before */
 	uint64_t tell_again_usec;      /* it is not looked at again before */
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */

@@ -12,7 +12,7 @@
 
 /* A link whose MTU changes again and again is told of so often. */
 #define SAY_AGAIN_USEC USEC_PER_SEC
-#define RECORDS_MOST 8U /* of changed MTUs at once; the rest is counted */
+#define RECORDS_MOST 4U /* at once, of each kind; the rest is counted */
 
 static const char *link_name(const struct watch *watch, int index)
 {
@@ -95,20 +95,48 @@ static void standings_tell_gone(struct watch *watch, struct standing *list, unsi
 	for (unsigned i = 0; i < count; i++) {
 		struct standing *one = &list[i];
 
-		if (one->link == 0 || !one->told || one->finding.id == FINDING_MORE ||
-		    !findings_alike(&one->finding, news.finding))
+		if (one->link == 0 || !one->told || !findings_alike(&one->finding, news.finding))
 			continue;
 		names_add(&news.links, finding_link(&one->finding));
 		one->link = 0;
 	}
-	if (news.links.count > 0)
-		journal_link_finding(&watch->journal, &news);
+	journal_link_finding(&watch->journal, &news);
+}
+
+/* Once there were enough records: how many more, and of which links. */
+static void more_add(struct finding_news *more, struct finding *counter, const struct finding *one)
+{
+	if (more->links.count == 0)
+		*counter = finding_make(FINDING_MORE, one->severity, NULL);
+	more->finding = counter;
+	counter->is++;
+	if (one->severity > counter->severity)
+		counter->severity = one->severity;
+	names_add(&more->links, finding_link(one));
+}
+
+static void standings_end(struct watch *watch, struct standing *old, unsigned count)
+{
+	struct finding_news more = {.severity = SEVERITY_OK};
+	struct finding counter;
+	unsigned records = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (old[i].link == 0 || !old[i].told || old[i].finding.id == FINDING_MORE)
+			continue;
+		if (records++ < RECORDS_MOST)
+			standings_tell_gone(watch, &old[i], count - i);
+		else
+			more_add(&more, &counter, &old[i].finding);
+	}
+	if (more.links.count > 0)
+		journal_link_finding(&watch->journal, &more);
 }
 
 /* Those that are gone are left in the old list. */
 static void standings_renew(struct watch *watch, uint64_t now_usec)
 {
-	unsigned count = findings_count(watch), total = 0, old_count = watch->standing_count;
+	unsigned count = findings_count(watch), total = 0;
 	struct standing *list = count ? calloc(count, sizeof(*list)) : NULL,
 			*old = watch->standings;
 
@@ -122,9 +150,7 @@ static void standings_renew(struct watch *watch, uint64_t now_usec)
 			standing_begin(watch, &list[total++], state->link.index,
 				       &state->findings.list[j], now_usec);
 	}
-	for (unsigned i = 0; i < old_count; i++)
-		if (old[i].link != 0)
-			standings_tell_gone(watch, &old[i], old_count - i);
+	standings_end(watch, old, watch->standing_count);
 	watch->standings = list;
 	watch->standing_count = count;
 	free(old);
@@ -157,6 +183,32 @@ static void standings_tell_alike(struct watch *watch, unsigned first, enum telli
 	journal_link_finding(&watch->journal, &news);
 }
 
+static void standings_tell_due(struct watch *watch)
+{
+	struct finding_news more = {.appeared = true};
+	struct finding counter;
+	unsigned records = 0;
+
+	for (unsigned i = 0; i < watch->standing_count; i++) {
+		struct standing *one = &watch->standings[i];
+
+		if (!one->due)
+			continue;
+		if (records++ < RECORDS_MOST) {
+			standings_tell_alike(watch, i, (enum telling)one->due);
+			continue;
+		}
+		more_add(&more, &counter, &one->finding);
+		one->told = true;
+		one->alarmed = one->finding.severity >= SEVERITY_WARNING;
+		one->due = 0;
+	}
+	if (more.links.count == 0)
+		return;
+	more.severity = counter.severity;
+	journal_link_finding(&watch->journal, &more);
+}
+
 /* Returns when to come again, USEC_NEVER not at all. */
 static uint64_t standings_tell(struct watch *watch, uint64_t now_usec)
 {
@@ -174,9 +226,7 @@ static uint64_t standings_tell(struct watch *watch, uint64_t now_usec)
 		if (telling == TELL_LATER && again < next)
 			next = again;
 	}
-	for (unsigned i = 0; i < watch->standing_count; i++)
-		if (watch->standings[i].due)
-			standings_tell_alike(watch, i, (enum telling)watch->standings[i].due);
+	standings_tell_due(watch);
 	return next;
 }
 
@@ -204,6 +254,11 @@ static bool changes_alike(const struct watched_link *a, const struct watched_lin
 	       strcmp(a->cause.link, b->cause.link) == 0;
 }
 
+static bool change_waits(const struct watched_link *link, uint64_t now_usec)
+{
+	return link->said_usec && now_usec - link->said_usec < SAY_AGAIN_USEC;
+}
+
 static void change_said(struct watched_link *link, uint64_t now_usec)
 {
 	link->said = link->state.link;
@@ -222,8 +277,7 @@ static void changes_tell_alike(struct watch *watch, unsigned first, uint64_t now
 	for (unsigned i = first + 1; i < watch->roster.link_count; i++) {
 		struct watched_link *other = (void *)watch->roster.links[i];
 
-		if (!other->news || now_usec - other->said_usec < SAY_AGAIN_USEC ||
-		    !changes_alike(link, other))
+		if (!other->news || change_waits(other, now_usec) || !changes_alike(link, other))
 			continue;
 		names_add(&news.others, link_name(watch, other->state.link.index));
 		change_said(other, now_usec);
@@ -245,18 +299,24 @@ static uint64_t changes_tell(struct watch *watch, uint64_t now_usec)
 			link->news = false; /* there and back */
 		if (!link->news)
 			continue;
-		if (link->said_usec && now_usec - link->said_usec < SAY_AGAIN_USEC) {
-			if (link->said_usec + SAY_AGAIN_USEC < next)
-				next = link->said_usec + SAY_AGAIN_USEC;
-		} else if (records++ < RECORDS_MOST) {
+		/* in a storm all of them together wait as well */
+		if (now_usec < watch->changes_usec && watch->changes_usec < next)
+			next = watch->changes_usec;
+		else if (change_waits(link, now_usec) && link->said_usec + SAY_AGAIN_USEC < next)
+			next = link->said_usec + SAY_AGAIN_USEC;
+		if (now_usec < watch->changes_usec || change_waits(link, now_usec))
+			continue;
+		if (records++ < RECORDS_MOST) {
 			changes_tell_alike(watch, i, now_usec);
 		} else {
 			change_said(link, now_usec);
 			more++;
 		}
 	}
-	if (more > 0)
+	if (more > 0) {
+		watch->changes_usec = now_usec + SAY_AGAIN_USEC;
 		journal_plain(&watch->journal, LOG_INFO, "%u more links changed their MTU", more);
+	}
 	return next;
 }
 

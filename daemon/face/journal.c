@@ -232,12 +232,15 @@ void journal_link_finding(struct journal *journal, const struct finding_news *ne
 	_done_record_ struct record record =
 		RECORD_INIT(news->appeared ? words_priority(news->severity) : LOG_INFO);
 	_free_text_ char *what = words_finding_text(news->finding), *text = NULL;
-	_free_text_ char *others = names_text(&news->links, 1);
-	bool several = news->links.count > 1;
+	bool more = news->finding->id == FINDING_MORE, several = news->links.count > 1;
+	_free_text_ char *others = names_text(&news->links, more ? 0 : 1);
 
 	if (what && others &&
 	    asprintf(&text, "%s%s%s%s", news->appeared ? "" : "no longer: ", what,
-		     several ? "; likewise " : "", others) < 0)
+		     more      ? ": "
+		     : several ? "; likewise "
+			       : "",
+		     others) < 0)
 		text = NULL;
 	finding_record_begin(&record, news->finding, news->appeared, news->severity);
 	record_add_links(&record, &news->links);

@@ -162,7 +162,7 @@ char *words_link_finding_text(const struct finding *finding)
 				"addresses and routes are gone",
 				finding->link, finding->is, finding->should);
 	case FINDING_MORE:
-		return sentence("%u more findings are not listed, the worst are", finding->is);
+		return sentence("%u more findings than are listed", finding->is);
 	case FINDING_ROUTE_MTU_BELOW_LINK:
 	case FINDING_ROUTE_MTU_ABOVE_LINK:
 	case FINDING_MTU_ABOVE_DRIVER_MAX:

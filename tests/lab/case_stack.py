@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Links that lie on each other or belong together: what is found, and how often it is said."""
 
+import re
 import socket
 import struct
 
@@ -324,6 +325,30 @@ def parent_lowered(network):
         wait_finding(daemon, name)
     daemon.wait("the end of the finding", lambda: records(daemon, GONE))
     assert len(records(daemon, GONE)) <= 5, [r["MESSAGE"] for r in records(daemon, GONE)]
+
+
+@case("many findings", "twenty faults, none like the other: the journal bounded, none left out")
+def many_findings(network):
+    a = network.space("A")
+    a.batch([f"link add v{i} mtu {9000 - i} up type veth peer name w{i} mtu {1500 - i}"
+             for i in range(20)])
+    a.batch([f"link set w{i} up" for i in range(20)])
+    daemon = start(network, a, config())
+    rest, = wait_records(daemon, 1, APPEARED, MTUWATCH_FINDING="more-findings")
+    assert "16 more findings" in rest["MESSAGE"] and "and 8 more" in rest["MESSAGE"], rest["MESSAGE"]
+    equal("PRIORITY", rest["PRIORITY"], "4")
+    equal("records", len(records(daemon, APPEARED)), 5)
+    equal("links with a fault", daemon.manager()["LinksFaulty"], 20)
+    a.batch([f"link set v{i} mtu {1500 - i}" for i in range(20)])
+
+    def ends():
+        """How many findings the records tell the end of."""
+        return sum(int(re.search(r"(\d+) more", r["MESSAGE"]).group(1))
+                   if r["MTUWATCH_FINDING"] == "more-findings" else 1
+                   for r in records(daemon, GONE))
+    daemon.wait("the end of all of them", lambda: ends() >= 20)
+    equal("ends", ends(), 20)
+    equal("links with a fault", daemon.manager()["LinksFaulty"], 0)
 
 
 @case("ignored", "a link to be ignored, by a glob, gives no findings")

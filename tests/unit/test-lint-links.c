@@ -429,6 +429,33 @@ START_TEST(explains)
 }
 END_TEST
 
+/* From below or from above, it is the same question. */
+START_TEST(concerns_what_stands_on_it)
+{
+	struct host host;
+	struct standing standing = {0};
+
+	host_init(&host, explained[_i].links);
+	for (unsigned i = 0; i < host.roster.link_count; i++) {
+		const struct finding *finding = &host.links[i].findings.list[0];
+
+		if (host.links[i].findings.count == 0 || finding->id == FINDING_LINK_BELOW_EXPECTED ||
+		    finding->id == FINDING_BRIDGE_LOWERED_BY_PORT ||
+		    finding->id == FINDING_IPV6_MTU_BELOW_LINK)
+			continue;
+		standing.finding = *finding;
+		standing.link = (int)i + 1;
+		explain_mark(&host.roster, &standing);
+		for (int link = 1; link <= (int)host.roster.link_count; link++) {
+			host.path.route.link = link;
+			ck_assert_msg(explain_concerns(&host.roster, &standing, &host.path) ==
+					      link_stands_on(&host.roster, link, standing.link),
+				      "%s: %d on %d", explained[_i].what, link, standing.link);
+		}
+	}
+}
+END_TEST
+
 /* --- when a finding is told --- */
 
 #define T0 (1000 * USEC_PER_SEC)
@@ -537,6 +564,8 @@ int main(void)
 	tcase_add_loop_test(test, stacks, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_loop_test(test, findings_go_by_themselves, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_loop_test(test, explains, 0, sizeof(explained) / sizeof(explained[0]));
+	tcase_add_loop_test(test, concerns_what_stands_on_it, 0,
+			    sizeof(explained) / sizeof(explained[0]));
 	tcase_add_test(test, told_alone);
 	tcase_add_test(test, held_back_while_a_path_is_measured);
 	tcase_add_test(test, one_fault_one_alert);

@@ -85,7 +85,7 @@ static const struct row rows[] = {
 		"sysctl -w net/ipv6/conf/eth1/mtu=1500, or set ExpectMTU=1400 where it is meant"},
 	{F(IPV6_MTU_BELOW_LINK, NOTICE, 1400, 1500, .link = "eth1"),
 		"IPv6 uses an MTU of 1400 on link eth1, whose own is 1500", NULL},
-	{F(MORE, NOTICE, 12, 0), "12 more findings are not listed, the worst are",
+	{F(MORE, NOTICE, 12, 0), "12 more findings than are listed",
 		"mend the listed ones first"},
 };
 
