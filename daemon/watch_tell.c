@@ -10,8 +10,9 @@
 #include <string.h>
 #include <syslog.h>
 
-/* A link whose MTU changes again and again is told of so often. */
+/* A link whose MTU changes again and again is told of more and more seldom, and then as it is. */
 #define SAY_AGAIN_USEC USEC_PER_SEC
+#define SAY_AGAIN_MOST_USEC (64 * USEC_PER_SEC)
 #define RECORDS_MOST 4U /* at once, of each kind; the rest is counted */
 
 static const char *link_name(const struct watch *watch, int index)
@@ -256,11 +257,17 @@ static bool changes_alike(const struct watched_link *a, const struct watched_lin
 
 static bool change_waits(const struct watched_link *link, uint64_t now_usec)
 {
-	return link->said_usec && now_usec - link->said_usec < SAY_AGAIN_USEC;
+	return link->said_usec && now_usec < link->said_usec + link->said_gap_usec;
 }
 
 static void change_said(struct watched_link *link, uint64_t now_usec)
 {
+	uint64_t gap = link->said_gap_usec;
+
+	if (gap == 0 || now_usec - link->said_usec > 2 * gap)
+		link->said_gap_usec = SAY_AGAIN_USEC;
+	else if (gap < SAY_AGAIN_MOST_USEC)
+		link->said_gap_usec = 2 * gap;
 	link->said = link->state.link;
 	link->said_usec = now_usec;
 	link->news = false;
@@ -302,8 +309,9 @@ static uint64_t changes_tell(struct watch *watch, uint64_t now_usec)
 		/* in a storm all of them together wait as well */
 		if (now_usec < watch->changes_usec && watch->changes_usec < next)
 			next = watch->changes_usec;
-		else if (change_waits(link, now_usec) && link->said_usec + SAY_AGAIN_USEC < next)
-			next = link->said_usec + SAY_AGAIN_USEC;
+		else if (change_waits(link, now_usec) &&
+			 link->said_usec + link->said_gap_usec < next)
+			next = link->said_usec + link->said_gap_usec;
 		if (now_usec < watch->changes_usec || change_waits(link, now_usec))
 			continue;
 		if (records++ < RECORDS_MOST) {
