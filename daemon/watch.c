@@ -242,6 +242,7 @@ static void watch_open_metrics(struct watch *watch)
 int watch_reload(struct watch *watch, char **ret_error)
 {
 	struct config *config = NULL, *old = watch->config;
+	struct moment moment;
 	char *error = NULL;
 	int r = config_load(watch->options.config_path, &config, &error);
 
@@ -261,7 +262,8 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch_links_expect(watch);
 	watch_storage_configure(watch);
 	r = watch_peers_configure(watch);
-	watch_links_tell(watch);
+	watch_moment(&moment);
+	watch_links_tell(watch, moment.now_usec);
 	if (r >= 0)
 		journal_plain(&watch->journal, LOG_INFO, "configuration reloaded: %u peer%s",
 			      watch->roster.peer_count, watch->roster.peer_count == 1 ? "" : "s");
@@ -323,6 +325,7 @@ static int watch_open_bus(struct watch *watch)
 
 static int watch_open(struct watch *watch)
 {
+	struct moment moment;
 	int r = watch_open_loop(watch);
 
 	if (r >= 0)
@@ -350,7 +353,8 @@ static int watch_open(struct watch *watch)
 	watch_open_metrics(watch);
 	if (!watch->options.quiet)
 		journal_started(&watch->journal, &watch->roster);
-	watch_links_tell(watch);
+	watch_moment(&moment);
+	watch_links_tell(watch, moment.now_usec);
 	watch_arm(watch);
 	return 0;
 }
@@ -368,7 +372,7 @@ int watch_new(struct watch **ret, sd_event *event, struct config *config,
 	watch->event = sd_event_ref(event);
 	watch->config = config;
 	watch->options = *options;
-	watch->request_usec = watch->tell_usec = USEC_NEVER;
+	watch->request_usec = USEC_NEVER;
 	journal_init(&watch->journal);
 	if (options->quiet)
 		watch->journal.level = LOG_CRIT;
@@ -395,9 +399,7 @@ struct watch *watch_free(struct watch *watch)
 	while (watch->spare_count > 0)
 		free(watch->spare_checks[--watch->spare_count]);
 	free(watch->spare_dossier);
-	for (unsigned i = 0; i < watch->roster.link_count; i++)
-		watch_link_free((void *)watch->roster.links[i]);
-	free(watch->roster.links);
+	watch_links_free(watch);
 	sd_event_source_disable_unref(watch->counters_source);
 	sd_event_source_disable_unref(watch->settle_source);
 	sd_event_source_disable_unref(watch->wake_source);

@@ -116,7 +116,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
 		changed |= link_turn(watch, (void *)watch->roster.links[i], moment.now_usec);
 	if (changed) {
-		watch_links_tell(watch);
+		watch_links_tell(watch, moment.now_usec);
 		watch->changed = true;
 	}
 	sd_event_source_set_time(source, moment.now_usec + next_period(watch));

@@ -65,9 +65,11 @@ void watch_neighbours_look(struct watch *watch)
 static void on_neighbours(void *userdata)
 {
 	struct watch *watch = userdata;
+	struct moment moment;
 
+	watch_moment(&moment);
 	watch_neighbours_look(watch);
-	watch_links_tell(watch);
+	watch_links_tell(watch, moment.now_usec);
 }
 
 /* A tagged frame of a VLAN on this link, or one of its own: the largest that some peer was reached

@@ -173,13 +173,6 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 	}
 }
 
-/* What the verdict's own record says needs no second one. */
-static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
-{
-	return judgement->verdict == VERDICT_MISCONFIGURED &&
-	       (finding->id == FINDING_LINK_BELOW_EXPECTED || finding->id == FINDING_WRONG_LINK);
-}
-
 /* Its verdict has raised the alarm. */
 static enum severity finding_severity(const struct path *path, const struct finding *finding)
 {
@@ -198,18 +191,30 @@ static void path_tell_findings(struct watch *watch, const struct path *path, con
 	for (unsigned i = 0; i < now->count; i++) {
 		const struct finding *finding = &now->list[i];
 
-		if (!findings_find(&todo->findings_before, finding->id) &&
-		    !verdict_says(&path->announced, finding))
+		/* what the verdict's own record says needs no second one */
+		if (!findings_find(&todo->findings_before, finding->id) && !finding->explains)
 			journal_finding(&watch->journal, peer, path, finding, true,
 					finding_severity(path, finding));
 	}
 	for (unsigned i = 0; i < todo->findings_before.count; i++) {
 		const struct finding *finding = &todo->findings_before.list[i];
 
-		if (!findings_find(now, finding->id) &&
-		    !(todo->announced && verdict_says(&todo->before, finding)))
+		if (!findings_find(now, finding->id) && !finding->explains)
 			journal_finding(&watch->journal, peer, path, finding, false, SEVERITY_OK);
 	}
+}
+
+/* Where this host's own fault was told of before, what follows from it is no second alert. */
+static void path_tell_verdict(struct watch *watch, const struct path *path,
+			      const struct judgement *before)
+{
+	const struct peer *peer = &watched_of(path)->peer;
+	const struct finding *why = findings_explaining(&path_dossier(path)->findings);
+
+	if (why && verdict_is_fault(path->announced.verdict) && watch_tell_alarmed(watch, why))
+		journal_verdict_aside(&watch->journal, peer, path, before, &path->announced);
+	else
+		journal_verdict(&watch->journal, peer, path, before, &path->announced);
 }
 
 static void path_tell(struct watch *watch, struct path *path, const struct todo *todo)
@@ -222,7 +227,7 @@ static void path_tell(struct watch *watch, struct path *path, const struct todo 
 	if (peer->origin == ORIGIN_REQUEST)
 		return;
 	if (todo->announced && !first_good)
-		journal_verdict(&watch->journal, peer, path, &todo->before, &path->announced);
+		path_tell_verdict(watch, path, &todo->before);
 	if (todo->findings_changed)
 		path_tell_findings(watch, path, todo);
 	if (todo->remind)
@@ -242,6 +247,14 @@ static void path_put_off(struct watch *watch, struct path *path, uint64_t now_us
 	path->due_usec = path->wake_usec = now_usec + USEC_PER_SEC;
 }
 
+static void path_find(struct watch *watch, struct path *path, struct todo *todo)
+{
+	struct finding why;
+
+	path_lint(path, links_by_index(watch->links, path->route.link),
+		  explain_fault(&watch->roster, path, &why) ? &why : NULL, todo);
+}
+
 void watch_path_lint(struct watch *watch, struct path *path)
 {
 	struct todo todo = { 0 };
@@ -249,7 +262,7 @@ void watch_path_lint(struct watch *watch, struct path *path)
 	/* what it says will be said by the next round */
 	if (!dossier_lend(watch, path))
 		return;
-	path_lint(path, links_by_index(watch->links, path->route.link), &todo);
+	path_find(watch, path, &todo);
 	path_tell(watch, path, &todo);
 	dossier_take_back(watch, path);
 }
@@ -295,7 +308,7 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	witness_update(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
 		watch_flow_release_ports(watch, &path->flows[i], path->kind);
-	path_lint(path, links_by_index(watch->links, path->route.link), todo);
+	path_find(watch, path, todo);
 	return true;
 }
 
@@ -323,6 +336,7 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
 		path_tell(watch, path, todo);
 		dossier_take_back(watch, path);
+		watch_tell_soon(watch);
 		/* a name that leads nowhere may lead elsewhere by now */
 		if (verdict_is_fault(path->announced.verdict) || path->facts.trouble)
 			watch_peer_resolve(watch, watched_of(path));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What links and routes have become. Events only say that something happened: once they pause,
+ * When links and routes are looked at again, and which paths that concerns. Events only say that something happened: once they pause,
  * the links' table is held against what was known, and every path concerned is looked at again.
  * So a storm of events costs one look, and an overrun is nothing special.
  */
@@ -14,8 +14,6 @@
 #define SETTLE_GAP_MOST_USEC (80 * USEC_PER_MSEC)
 #define SETTLE_QUIET_USEC USEC_PER_SEC
 #define IPV6_READ_AGAIN_USEC USEC_PER_SEC
-#define TELL_GAP_LEAST_USEC USEC_PER_SEC
-#define TELL_GAP_MOST_USEC (64 * USEC_PER_SEC)
 
 /* --- hints --- */
 
@@ -56,245 +54,16 @@ static bool prefix_holds(const struct address *prefix, unsigned length, const st
 	return rest == 0 || ((prefix->bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }
 
-static bool hints_hold(const struct route_hints *hints, const struct address *address)
+bool watch_hints_hold(const struct watch *watch, const struct address *address)
 {
+	const struct route_hints *hints = &watch->hints;
+
 	if (hints->all)
 		return true;
 	for (unsigned i = 0; i < hints->count; i++)
 		if (prefix_holds(&hints->list[i].prefix, hints->list[i].length, address))
 			return true;
 	return false;
-}
-
-/* --- links --- */
-
-struct watched_link *watch_link(const struct watch *watch, int index)
-{
-	unsigned low = 0, high = watch->roster.link_count;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-		struct link_state *state = watch->roster.links[middle];
-
-		if (state->link.index == index)
-			return (void *)state;
-		if (state->link.index < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-/* A peer on this link expects the same and will raise the alarm: one fault, one alarm. */
-static bool link_alarm_is_raised(const struct watch *watch, const struct link *link)
-{
-	WATCH_PATHS(watch, path) {
-		if (strcmp(path->link_name, link->name) == 0 && path->facts.expected > link->mtu)
-			return true;
-	}
-	return false;
-}
-
-static void link_tell_findings(struct watch *watch, struct watched_link *link)
-{
-	const struct findings *now = &link->state.findings;
-	const struct findings *told = &link->told;
-
-	for (unsigned i = 0; i < told->count; i++)
-		if (!findings_find(now, told->list[i].id))
-			journal_finding(&watch->journal, NULL, NULL, &told->list[i], false, SEVERITY_OK);
-	for (unsigned i = 0; i < now->count; i++) {
-		const struct finding *finding = &now->list[i];
-		enum severity severity = finding->severity;
-
-		if (findings_find(told, finding->id))
-			continue;
-		if (severity > SEVERITY_NOTICE && link_alarm_is_raised(watch, &link->state.link))
-			severity = SEVERITY_NOTICE;
-		journal_finding(&watch->journal, NULL, NULL, finding, true, severity);
-	}
-	link->told = *now;
-}
-
-/* A link whose MTU changes all the time is told of more and more seldom, and then as it is. */
-static void link_tell_mtu(struct watch *watch, struct watched_link *link, uint64_t now_usec)
-{
-	struct link before = link->state.link;
-
-	if (link->told_mtu == before.mtu)
-		return;
-	if (now_usec < link->tell_usec) {
-		if (link->tell_usec < watch->tell_usec)
-			watch->tell_usec = link->tell_usec;
-		return;
-	}
-	before.mtu = link->told_mtu;
-	journal_link_mtu(&watch->journal, &before, &link->state.link);
-	link->told_mtu = link->state.link.mtu;
-	if (now_usec - link->tell_usec > link->tell_gap_usec)
-		link->tell_gap_usec = TELL_GAP_LEAST_USEC;
-	else if (link->tell_gap_usec < TELL_GAP_MOST_USEC)
-		link->tell_gap_usec *= 2;
-	link->tell_usec = now_usec + link->tell_gap_usec;
-}
-
-static void links_tell_mtu(struct watch *watch, uint64_t now_usec)
-{
-	watch->tell_usec = USEC_NEVER;
-	for (unsigned i = 0; i < watch->roster.link_count; i++)
-		link_tell_mtu(watch, (void *)watch->roster.links[i], now_usec);
-}
-
-void watch_links_tell(struct watch *watch)
-{
-	for (unsigned i = 0; i < watch->roster.link_count; i++) {
-		struct watched_link *link = (void *)watch->roster.links[i];
-
-		link_tell_findings(watch, link);
-		if (link->fresh)
-			bus_link_added(watch->bus, &link->state);
-		link->fresh = false;
-	}
-}
-
-static void link_expect(const struct watch *watch, struct link_state *state)
-{
-	const struct config_link *config = config_link_for(watch->config, state->link.name);
-
-	state->expected_mtu = config ? config->expect_mtu : 0;
-	state->ignored = config && config->ignore;
-	lint_link(&state->link, state->expected_mtu, &state->findings);
-	far_end_lint(&state->far, &state->link, &state->findings);
-	if (state->ignored)
-		state->findings.count = 0;
-}
-
-void watch_link_judge(const struct watch *watch, struct watched_link *link)
-{
-	link_expect(watch, &link->state);
-}
-
-void watch_link_free(struct watched_link *link)
-{
-	free(link->state.far.neighbour);
-	free(link->counters);
-	free(link);
-}
-
-static struct link_state *link_state_new(const struct watch *watch, const struct link *link)
-{
-	struct watched_link *watched = calloc(1, sizeof(*watched));
-
-	if (!watched)
-		return NULL;
-	watched->changed = true;
-	watched->fresh = true;
-	watched->state.link = *link;
-	watched->told_mtu = link->mtu;
-	link_expect(watch, &watched->state);
-	return &watched->state;
-}
-
-static bool link_matters(const struct link *a, const struct link *b)
-{
-	return a->mtu != b->mtu || a->ipv6_mtu != b->ipv6_mtu || a->up != b->up ||
-	       a->carrier != b->carrier || strcmp(a->name, b->name) != 0;
-}
-
-static void link_update(struct watch *watch, struct link_state *state, const struct link *now)
-{
-	struct watched_link *link = (void *)state;
-	struct link before = state->link;
-
-	if (memcmp(&before, now, sizeof(before)) == 0)
-		return;
-	state->link = *now;
-	link_expect(watch, state);
-	link->touched = true;
-	if (link_matters(&before, now))
-		link->changed = true;
-	if (before.up != now->up || before.carrier != now->carrier)
-		watch->gateways_dirty = true;
-	watch->changed = true;
-}
-
-static void link_gone(struct watch *watch, struct link_state *state)
-{
-	state->findings.count = 0;
-	link_tell_findings(watch, (void *)state);
-	bus_link_removed(watch->bus, state->link.index);
-	watch->gateways_dirty = true;
-	watch->changed = true;
-	watch_link_free((void *)state);
-}
-
-/* The roster is whole again: only now may anybody look at it. */
-static void links_swap(struct watch *watch, struct link_state **list, unsigned count,
-		       struct link_state *gone)
-{
-	free(watch->roster.links);
-	watch->roster.links = list;
-	watch->roster.link_count = count;
-	for (unsigned i = 0; i < count; i++) {
-		struct watched_link *link = (void *)list[i];
-
-		if (link->touched)
-			bus_link_changed(watch->bus, &link->state);
-		link->touched = false;
-	}
-	while (gone) {
-		struct watched_link *link = (void *)gone;
-
-		gone = link->next_gone;
-		link_gone(watch, &link->state);
-	}
-}
-
-/* Merges two lists in the order of their indexes: what is known and what is there. */
-static int links_merge(struct watch *watch)
-{
-	struct roster *roster = &watch->roster;
-	unsigned count = links_count(watch->links), known = 0, now = 0, total = 0;
-	struct link_state **list = calloc(count + 1, sizeof(*list)), *gone = NULL;
-
-	if (!list)
-		return -ENOMEM;
-	while (known < roster->link_count || now < count) {
-		struct link_state *state = known < roster->link_count ? roster->links[known] : NULL;
-		const struct link *link = now < count ? links_at(watch->links, now) : NULL;
-
-		if (state && (!link || state->link.index < link->index)) {
-			struct watched_link *leaving = (void *)state;
-
-			leaving->next_gone = gone;
-			gone = state;
-			known++;
-			continue;
-		}
-		if (state && state->link.index == link->index) {
-			link_update(watch, state, link);
-			known++;
-		} else {
-			state = link_state_new(watch, link);
-			if (!state)
-				break;
-			watch->gateways_dirty = true;
-			watch->changed = true;
-		}
-		list[total++] = state;
-		now++;
-	}
-	links_swap(watch, list, total, gone);
-	return 0;
-}
-
-void watch_links_expect(struct watch *watch)
-{
-	for (unsigned i = 0; i < watch->roster.link_count; i++) {
-		link_expect(watch, watch->roster.links[i]);
-		bus_link_changed(watch->bus, watch->roster.links[i]);
-	}
 }
 
 /* --- paths --- */
@@ -370,7 +139,7 @@ static bool path_is_concerned(const struct watch *watch, const struct path *path
 
 	if (links_changed && (!link || link->changed || path->facts.trouble || path->wanted_link[0]))
 		return true;
-	return hints_hold(&watch->hints, &path->address) ||
+	return watch_hints_hold(watch, &path->address) ||
 	       (watch->hints.count > 0 && path->facts.trouble != REASON_NONE);
 }
 
@@ -417,34 +186,30 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct watch *watch = userdata;
 	bool links_changed = watch->links_dirty;
-	uint64_t discover_again = 0, again;
+	uint64_t discover_again = 0;
 	struct moment moment;
 
 	watch_moment(&moment);
 	watch->settled_usec = moment.now_usec;
 	watch->links_dirty = false;
-	if (links_changed && links_merge(watch) < 0)
+	if (links_changed && watch_links_merge(watch) < 0)
 		watch->links_dirty = true;
+	else if (!links_changed)
+		watch_links_reroute(watch);
 	/* IPv4 routes go with their link without a word */
 	if (watch->hints.gateways || watch->hints.all)
 		watch->gateways_dirty = true;
 	if (watch->gateways_dirty)
 		discover_again = settle_discover(watch, moment.now_usec);
-	if (links_changed || moment.now_usec >= watch->tell_usec)
-		links_tell_mtu(watch, moment.now_usec);
 	paths_settle(watch, links_changed, moment.now_usec);
 	if (links_changed)
 		watch_neighbours_look(watch);
-	if (links_changed)
-		watch_links_tell(watch);
+	watch_links_tell(watch, moment.now_usec);
 	memset(&watch->hints, 0, sizeof(watch->hints));
 	watch_peers_spread(watch);
 	watch_arm(watch);
-	again = watch->tell_usec;
-	if (discover_again && discover_again < again)
-		again = discover_again;
-	if (again != USEC_NEVER)
-		settle_at(watch, again);
+	if (discover_again)
+		settle_at(watch, discover_again);
 	return 0;
 }
 
@@ -475,7 +240,7 @@ void watch_settle_soon(struct watch *watch)
 
 int watch_settle_init(struct watch *watch)
 {
-	int r = links_merge(watch);
+	int r = watch_links_init(watch);
 
 	if (r < 0)
 		return r;

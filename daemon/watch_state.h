@@ -2,13 +2,15 @@
 /*
  * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
  * are), watch_discover.c (which of them nobody asked for), watch_storage.c (which storage is in
- * use), watch_request.c (who waits for what), watch_settle.c (what links and routes have become),
- * watch_connections.c (live TCP connections). Nobody else includes this.
+ * use), watch_request.c (who waits for what), watch_settle.c (when to look again), watch_links.c
+ * (what links have become), watch_tell.c (what is said of them), watch_connections.c (live TCP
+ * connections). Nobody else includes this.
  */
 #pragma once
 
+#include "core/cause.h"
+#include "core/explain.h"
 #include "core/queue.h"
-#include "core/roster.h"
 #include "core/witness.h"
 #include "face/bus.h"
 #include "face/metrics.h"
@@ -42,9 +44,12 @@ struct watched_link {
 	bool fresh;                     /* not told yet */
 	bool touched;                   /* differs from what was on the bus */
 	struct link_state *next_gone;
-	struct findings told;           /* the findings that the journal knows of */
-	uint32_t told_mtu;              /* the MTU that the journal knows of */
-	uint64_t tell_usec, tell_gap_usec; /* no other one is told before; longer with each */
+	struct findings shown;          /* the findings that are on the bus */
+	struct link said;               /* as the journal told of its MTU last */
+	uint64_t said_usec;             /* when; 0 never */
+	struct cause cause;             /* of its last change */
+	bool news;                      /* the change is to be told */
+	uint64_t said_gap_usec;         /* no other change is told before; longer with each */
 	struct watched_counters *counters; /* NULL: they are not read */
 	bool carries;                   /* some path leaves by it; as of the last reading of counters */
 };
@@ -54,6 +59,8 @@ struct watched_counters {
 	struct receive_source source;
 	uint32_t mtu;                   /* the link's when its source was found out */
 };
+
+#define GONE_MOST 32U
 
 /* Somebody waits for fresh rounds. */
 struct request {
@@ -126,11 +133,19 @@ struct watch {
 	uint64_t wake_set_usec;
 	uint64_t request_usec;         /* the earliest until_usec of the requests; USEC_NEVER none */
 	uint64_t settled_usec, settle_gap_usec, settle_next_usec;
-	uint64_t tell_usec;            /* a link's MTU is to be told then; USEC_NEVER none */
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
 	bool links_dirty, gateways_dirty;
 	bool lldpd_told;               /* that it is there, but closed to us */
+	struct standing *standings;    /* the findings about links, in the order of the links */
+	unsigned standing_count, standing_room;
+	struct link gone[GONE_MOST];   /* the links that went last, in a circle */
+	unsigned gone_count, gone_next;
+	unsigned gone_now;             /* of these in this settling */
+	sd_event_source *tell_source;
+	bool tell_waits;               /* a finding is held back */
+	uint64_t changes_usec;         /* changed MTUs are not told before */
+	uint64_t tell_again_usec;      /* it is not looked at again before */
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */
 	bool changed;                  /* since on_change was last called */
@@ -216,11 +231,30 @@ void watch_on_route(const struct address *prefix, unsigned length, void *userdat
 bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec);
 /* A sysctl write is in no netlink group: reads it, but not for every path anew. */
 void watch_look_ipv6(struct watch *watch, int index, uint64_t now_usec);
+/* Whether the routes to this address may have changed. */
+bool watch_hints_hold(const struct watch *watch, const struct address *address);
+
+/* watch_links.c */
+int watch_links_init(struct watch *watch);
+/* Takes over what links have become. */
+int watch_links_merge(struct watch *watch);
+/* Routes changed: tunnels may lead elsewhere. */
+void watch_links_reroute(struct watch *watch);
 struct watched_link *watch_link(const struct watch *watch, int index);
 /* Every link's expectation anew, after the configuration changed. */
 void watch_links_expect(struct watch *watch);
-/* New links and changed findings; after the paths, who may say it already. */
-void watch_links_tell(struct watch *watch);
+void watch_links_free(struct watch *watch);
+/* The link's own MTU, or what IPv6 uses of it. */
+bool watch_link_mtu_differs(const struct link *a, const struct link *b);
+
+/* watch_tell.c */
+/* New links, changed MTUs and findings; after the paths, who may say it already. */
+void watch_links_tell(struct watch *watch, uint64_t now_usec);
+int watch_tell_init(struct watch *watch);
+/* The finding was told by itself and alarmed: what it explains needs no second alert. */
+bool watch_tell_alarmed(const struct watch *watch, const struct finding *finding);
+/* A verdict was announced: what waited for it may be told. */
+void watch_tell_soon(struct watch *watch);
 
 /* A link's findings anew; nobody is told. */
 void watch_link_judge(const struct watch *watch, struct watched_link *link);

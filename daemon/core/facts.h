@@ -34,6 +34,47 @@ struct address {
 
 #define LINK_NAME_SIZE 16 /* with the closing NUL */
 
+/* What matters of a link's kind: what lies below it, and what that costs. */
+enum link_type {
+	LINK_OTHER, /* hardware, and kinds that nothing can be said of */
+	LINK_VETH,
+	LINK_BRIDGE,
+	LINK_BOND,
+	LINK_TEAM,
+	LINK_VLAN,
+	LINK_MACVLAN, /* and macvtap */
+	LINK_IPVLAN,  /* and ipvtap */
+	LINK_VXLAN,
+	LINK_GENEVE,
+	LINK_GRE,     /* gre and ip6gre */
+	LINK_GRETAP,  /* gretap and ip6gretap */
+	LINK_IPIP,
+	LINK_SIT,
+	LINK_IP6TNL,
+	LINK_WIREGUARD,
+};
+
+/* What a tunnel puts around a packet, and what it does with one that does not fit then. */
+enum wrap {
+	WRAP_IPV6 = 1 << 0,        /* its packets are IPv6 */
+	WRAP_KEY = 1 << 1,
+	WRAP_CHECKSUM = 1 << 2,
+	WRAP_SEQUENCE = 1 << 3,
+	WRAP_ENCAP_LIMIT = 1 << 4, /* RFC 2473 section 4.1.1 */
+	WRAP_NO_ETHERNET = 1 << 5, /* no Ethernet header inside: vxlan gpe, geneve likewise */
+	WRAP_FOU = 1 << 6,
+	WRAP_GUE = 1 << 7,
+	WRAP_FRAGMENTS = 1 << 8,   /* its packets leave without DF, in fragments */
+	WRAP_EXTERNAL = 1 << 9,    /* where to is said with each packet */
+};
+
+/* How the IPv6 MTU of a link came to be below the link's own. */
+enum ipv6_origin {
+	IPV6_ORIGIN_UNKNOWN,
+	IPV6_ORIGIN_ROUTER, /* told by the kernel: a router advertisement set it */
+	IPV6_ORIGIN_SYSCTL, /* seen by reading only */
+};
+
 struct link {
 	int index;
 	char name[LINK_NAME_SIZE];
@@ -44,9 +85,18 @@ struct link {
 	uint32_t ipv6_mtu; /* what IPv6 uses on this link; 0: IPv6 is off on it */
 	int parent;        /* link below it (IFLA_LINK), 0 none or in another namespace */
 	int master;        /* bridge or bond it belongs to, 0 none */
+	int pair;          /* the other end of a veth, 0 none or in another namespace */
+	struct address local;    /* of a tunnel; ADDRESS_NONE: any */
+	struct address remote;   /* of a tunnel; ADDRESS_NONE: any, or a group */
+	uint16_t tunnel;         /* bits of enum wrap */
+	uint16_t vlan;           /* number of a VLAN */
+	uint16_t vlan_protocol;  /* 0x8100 or 0x88a8 */
+	uint8_t type;            /* enum link_type */
+	uint8_t ipv6_origin;     /* enum ipv6_origin */
 	bool up;           /* set up by the administrator */
 	bool carrier;      /* can carry packets now */
 	bool loopback;
+	bool foreign;      /* what lies below it is in another namespace */
 };
 
 struct route {
@@ -146,3 +196,10 @@ uint64_t probe_nonce(enum probe_kind kind, uint64_t nonce, uint16_t sequence);
 
 bool address_equal(const struct address *a, const struct address *b);
 bool address_is_link_local(const struct address *address);
+
+enum link_type link_type(const char *kind);
+bool link_type_is_tunnel(enum link_type type);
+/* Bytes that this tunnel puts around an IP packet; 0: it is none. */
+uint32_t link_overhead(const struct link *link);
+/* Field by field: what lies between them means nothing. */
+bool link_equal(const struct link *a, const struct link *b);

@@ -22,26 +22,41 @@ enum finding_id {
 	FINDING_CACHED_PMTU_STALE,
 	FINDING_SOCKET_MSS_BELOW_PATH,
 	FINDING_CONNECTIONS_STALLED,
+	FINDING_VLAN_ABOVE_PARENT,
+	FINDING_MEMBER_DIFFERS,
+	FINDING_BRIDGE_LOWERED_BY_PORT,
+	FINDING_TUNNEL_TOO_LARGE,
+	FINDING_PAIR_DIFFERS,
+	FINDING_IPV6_LOST,
+	FINDING_MORE, /* stands for `is` others that the list has no room for */
 };
-#define FINDING_COUNT 14
+#define FINDING_COUNT 21
 
 struct finding {
 	enum finding_id id;
 	enum severity severity;
-	uint32_t is;             /* the size that was found */
-	uint32_t should;         /* the size that it is held against */
+	uint32_t is;	 /* the size that was found */
+	uint32_t should; /* the size that it is held against */
 	union {
-		char link[LINK_NAME_SIZE]; /* the link it is about, "" none */
-		struct address from;       /* FINDING_PTB_WRONG: the router */
-		struct address to;         /* FINDING_CACHED_PMTU_STALE: the peer */
+		struct {
+			char link[LINK_NAME_SIZE];  /* the link it is about, "" none */
+			char other[LINK_NAME_SIZE]; /* the one it is held against, "" none */
+		};
+		struct address from; /* PTB_WRONG: the router */
+		struct address to;   /* CACHED_PMTU_STALE: the peer */
 	};
 	union {
-		uint32_t count;     /* live connections that it is about */
-		uint32_t lasts_sec; /* FINDING_CACHED_PMTU_STALE: until the kernel forgets by itself */
+		uint32_t count;	    /* live connections that it is about */
+		uint32_t lasts_sec; /* CACHED_PMTU_STALE: until the kernel forgets by itself */
 	};
-	uint16_t mss;            /* FINDING_SOCKET_MSS_BELOW_PATH: data of a segment */
-	uint8_t cause;           /* FINDING_SOCKET_MSS_BELOW_PATH: enum socket_cause */
-	bool locked;             /* FINDING_CACHED_PMTU_STALE: packets leave without DF */
+	uint16_t number; /* MEMBER_DIFFERS: how many members do; TUNNEL_TOO_LARGE: bytes that
+			  * the tunnel adds */
+	uint16_t mss;	 /* SOCKET_MSS_BELOW_PATH: data of a segment */
+	uint8_t cause;	 /* SOCKET_MSS_BELOW_PATH: enum socket_cause */
+	uint8_t type;	 /* enum link_type of `link` */
+	uint8_t origin;	 /* IPV6_MTU_BELOW_LINK: enum ipv6_origin */
+	bool locked;	 /* CACHED_PMTU_STALE: packets leave without DF */
+	bool explains;	 /* of a path: why its verdict is what it is */
 };
 
 #define FINDINGS_LARGEST 8
@@ -51,12 +66,16 @@ struct findings {
 	struct finding list[FINDINGS_LARGEST];
 };
 
-/* `expected` 0: nothing is expected of this link. */
-void lint_link(const struct link *link, uint32_t expected, struct findings *ret);
-
 /* `link` is the egress link, NULL unknown; `evidence` NULL: no round yet. */
 void lint_path(const struct path_facts *facts, const struct link *link, const struct route *route,
 	       const struct evidence *evidence, struct findings *ret);
+
+/* A new finding, all else zero; `link` may be NULL. */
+struct finding finding_make(enum finding_id id, enum severity severity, const struct link *link);
+/* Where the list is full the worst stay, and FINDING_MORE says how many do not. */
+void findings_add(struct findings *findings, const struct finding *finding);
+/* What is not there yet. */
+void findings_join(struct findings *findings, const struct findings *more);
 
 struct path;
 
@@ -65,5 +84,9 @@ void lint_kernel(const struct path *path, struct findings *findings);
 
 /* The link that it is about, "" none. */
 const char *finding_link(const struct finding *finding);
+/* The link that it is held against, "" none. */
+const char *finding_other(const struct finding *finding);
+/* The one that explains the path's verdict; NULL none. */
+const struct finding *findings_explaining(const struct findings *findings);
 const struct finding *findings_find(const struct findings *findings, enum finding_id id);
 bool finding_equal(const struct finding *a, const struct finding *b);

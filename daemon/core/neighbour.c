@@ -25,15 +25,13 @@ bool neighbour_takes_less(const struct neighbour *neighbour, uint32_t sends, uin
 	       neighbour->max_frame != mtu;
 }
 
-static void add(struct findings *findings, const struct finding *finding, const struct link *link)
+static void add(struct findings *findings, const struct finding *numbers, const struct link *link)
 {
-	struct finding *slot;
+	struct finding finding = finding_make(numbers->id, numbers->severity, link);
 
-	if (findings->count == FINDINGS_LARGEST)
-		return;
-	slot = &findings->list[findings->count++];
-	*slot = *finding;
-	memcpy(slot->link, link->name, sizeof(slot->link));
+	finding.is = numbers->is;
+	finding.should = numbers->should;
+	findings_add(findings, &finding);
 }
 
 void far_end_lint(const struct far_end *far, const struct link *link, struct findings *findings)

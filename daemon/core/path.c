@@ -297,24 +297,46 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 	return check;
 }
 
-void path_lint(struct path *path, const struct link *link, struct todo *todo)
+/* In place of the path's own word for the same thing, or beside the others. */
+static void findings_explain(struct findings *findings, const struct finding *why)
 {
+	bool link = why->id == FINDING_LINK_BELOW_EXPECTED ||
+		    why->id == FINDING_BRIDGE_LOWERED_BY_PORT;
+	struct finding *found = NULL;
+
+	for (unsigned i = 0; i < findings->count; i++)
+		if (findings->list[i].id == why->id ||
+		    (link && findings->list[i].id == FINDING_LINK_BELOW_EXPECTED))
+			found = &findings->list[i];
+	if (found)
+		*found = *why;
+	else
+		findings_add(findings, why);
+}
+
+void path_lint(struct path *path, const struct link *link, const struct finding *why,
+	       struct todo *todo)
+{
+	bool misconfigured = path->announced.verdict == VERDICT_MISCONFIGURED, same;
 	struct findings now;
-	bool same;
 
 	lint_path(&path->facts, link, &path->route, path->rounds ? &path->evidence : NULL, &now);
 	lint_kernel(path, &now);
+	for (unsigned i = 0; i < now.count; i++)
+		now.list[i].explains = now.list[i].explains && misconfigured;
+	if (why) {
+		struct finding explaining = *why;
+
+		explaining.explains = true;
+		findings_explain(&now, &explaining);
+	}
 	same = now.count == path->dossier->findings.count;
 	for (unsigned i = 0; same && i < now.count; i++)
 		same = finding_equal(&now.list[i], &path->dossier->findings.list[i]);
-	if (same) {
-		/* a clock that runs is no change, but is to be read as it is */
-		for (unsigned i = 0; i < now.count; i++)
-			if (now.list[i].id == FINDING_CACHED_PMTU_STALE)
-				path->dossier->findings.list[i].lasts_sec = now.list[i].lasts_sec;
-		return;
+	/* a clock that runs is no change, but is to be read as it is */
+	if (!same) {
+		todo->findings_changed = true;
+		todo->findings_before = path->dossier->findings;
 	}
-	todo->findings_changed = true;
-	todo->findings_before = path->dossier->findings;
 	path->dossier->findings = now;
 }

@@ -196,5 +196,7 @@ bool path_dossier_is_empty(const struct path *path);
 struct check *path_judge(struct path *path, const struct pace *pace, const struct moment *moment,
 			 struct todo *todo);
 
-/* Findings anew from what is known; sets todo->findings_changed. `link` is the egress link. */
-void path_lint(struct path *path, const struct link *link, struct todo *todo);
+/* Findings anew from what is known; sets todo->findings_changed. `link` is the egress link; `why` is
+ * the finding about a link that explains what is announced, NULL none. */
+void path_lint(struct path *path, const struct link *link, const struct finding *why,
+	       struct todo *todo);

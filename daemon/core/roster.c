@@ -124,3 +124,30 @@ struct link_state *roster_link(const struct roster *roster, const char *name)
 			return roster->links[i];
 	return NULL;
 }
+
+struct link_state *roster_link_at(const struct roster *roster, int index)
+{
+	unsigned low = 0, high = roster->link_count;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		struct link_state *state = roster->links[middle];
+
+		if (state->link.index == index)
+			return state;
+		if (state->link.index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+void link_state_update(struct link_state *state, const struct link *now)
+{
+	if (now->mtu >= IPV6_SMALLEST_MTU)
+		state->ipv6_lost = false;
+	else if (state->link.ipv6_mtu && !now->ipv6_mtu)
+		state->ipv6_lost = true;
+	state->link = *now;
+}

@@ -7,10 +7,26 @@
 #include "neighbour.h"
 #include "peer.h"
 
+/* What belongs to a bridge, bond or team, gathered by lint_links(). */
+struct link_members {
+	const struct link *smallest; /* of all; NULL there is none */
+	const struct link *largest;
+	const struct link *low;      /* the smallest that is in use and not to be ignored */
+	const struct link *high;
+	unsigned below, above;       /* those in use that have less and more than the master */
+};
+
 struct link_state {
 	struct link link;
+	struct link before;       /* when links were last looked at; index 0: it was not there */
 	uint32_t expected_mtu;    /* ExpectMTU= of its [Link], 0 none */
+	int underlay;             /* of a tunnel: the link that its packets leave by, 0 unknown */
+	uint32_t underlay_mtu;    /* the MTU of the route there, 0 none */
+	uint32_t own_mtu;         /* what this daemon itself set, 0 nothing */
+	struct link_members members;
 	struct findings findings;
+	bool above;               /* it stands on the link that explain_mark() was last asked about */
+	bool ipv6_lost;           /* IPv6 left it when its MTU fell below what IPv6 needs */
 	bool ignored;             /* [Link] Ignore=yes */
 	struct far_end far;       /* the other end of its cable */
 };
@@ -46,3 +62,7 @@ uint32_t roster_frame(const struct roster *roster, const struct link *link);
 
 struct peer *roster_peer(const struct roster *roster, const char *name);
 struct link_state *roster_link(const struct roster *roster, const char *name);
+struct link_state *roster_link_at(const struct roster *roster, int index);
+
+/* The link is as `now` from here on. */
+void link_state_update(struct link_state *state, const struct link *now);

@@ -196,6 +196,11 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			   const struct judgement *judgement)
 {
+	const struct finding *why = findings_explaining(&path_dossier(path)->findings);
+
+	/* it knows what its kind of link needs */
+	if (why && verdict_is_fault(judgement->verdict) && why->id != FINDING_WRONG_LINK)
+		return words_finding_advice(why);
 	switch (judgement->verdict) {
 	case VERDICT_BLACK_HOLE:
 		return advice_black_hole(peer, path, judgement);
@@ -230,9 +235,15 @@ char *words_finding_advice(const struct finding *finding)
 
 	switch (finding->id) {
 	case FINDING_LINK_BELOW_EXPECTED:
-		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
-			      "sets this link up; or set ExpectMTU=%u",
-			      link, finding->should, finding->is);
+	case FINDING_IPV6_MTU_BELOW_LINK:
+	case FINDING_VLAN_ABOVE_PARENT:
+	case FINDING_MEMBER_DIFFERS:
+	case FINDING_BRIDGE_LOWERED_BY_PORT:
+	case FINDING_TUNNEL_TOO_LARGE:
+	case FINDING_PAIR_DIFFERS:
+	case FINDING_IPV6_LOST:
+	case FINDING_MORE:
+		return words_link_finding_advice(finding);
 	case FINDING_ROUTE_MTU_BELOW_LINK:
 		return advice("\"ip route show dev %s\" shows the route with mtu %u: take it away, "
 			      "or set ExpectMTU=%u where it is meant",
@@ -241,11 +252,6 @@ char *words_finding_advice(const struct finding *finding)
 		return advice("\"ip route show dev %s\" shows the route with mtu %u: lower it to "
 			      "%u, or raise the link's",
 			      link, finding->is, finding->should);
-	case FINDING_IPV6_MTU_BELOW_LINK:
-		return advice("\"sysctl net.ipv6.conf.%s.mtu\" shows it: a router advertisement "
-			      "(\"rdisc6 %s\" shows its MTU option) or a sysctl set it; change it "
-			      "there",
-			      link, link);
 	case FINDING_MTU_ABOVE_DRIVER_MAX:
 		return advice("set ExpectMTU= of link %s to at most %u", link, finding->is);
 	case FINDING_PTB_WRONG:

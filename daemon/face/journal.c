@@ -44,9 +44,12 @@ static void record_add_explanation(struct record *record, const struct path *pat
 				   const struct judgement *judgement)
 {
 	const struct findings *findings = &path_dossier(path)->findings;
+	const struct finding *why = findings_explaining(findings);
 
-	if (verdict_is_fault(judgement->verdict) && findings->count > 0)
-		record_add(record, "MTUWATCH_FINDING", words_finding(findings->list[0].id));
+	if (!why && findings->count > 0)
+		why = &findings->list[0];
+	if (verdict_is_fault(judgement->verdict) && why)
+		record_add(record, "MTUWATCH_FINDING", words_finding(why->id));
 }
 
 static void record_add_judgement(struct record *record, const struct judgement *judgement)
@@ -95,21 +98,67 @@ static char *change_sentence(const char *sentence, const struct judgement *befor
 	return n < 0 ? NULL : text;
 }
 
-void journal_verdict(struct journal *journal, const struct peer *peer, const struct path *path,
-		     const struct judgement *before, const struct judgement *after)
+/* The verdict's own reason names the link already. */
+static bool reason_names(const struct finding *why)
 {
-	_done_record_ struct record record = RECORD_INIT(words_priority(after->severity));
-	_free_text_ char *sentence = words_verdict_sentence(peer, path, after);
+	return why->id == FINDING_LINK_BELOW_EXPECTED || why->id == FINDING_WRONG_LINK;
+}
+
+static char *explained_sentence(const struct path *path, const struct judgement *judgement,
+				char *sentence)
+{
+	const struct finding *why = findings_explaining(&path_dossier(path)->findings);
+	_free_text_ char *what = NULL;
+	char *text;
+
+	if (!sentence || !why || reason_names(why) || !verdict_is_fault(judgement->verdict))
+		return sentence;
+	what = words_finding_text(why);
+	if (!what || asprintf(&text, "%s; explained by this: %s", sentence, what) < 0)
+		return sentence;
+	free(sentence);
+	return text;
+}
+
+struct verdict_news {
+	const struct peer *peer;
+	const struct path *path;
+	const struct judgement *before, *after;
+};
+
+static void verdict_record(struct journal *journal, const struct verdict_news *news, int priority)
+{
+	const struct judgement *before = news->before, *after = news->after;
+	_done_record_ struct record record = RECORD_INIT(priority);
+	_free_text_ char *sentence = words_verdict_sentence(news->peer, news->path, after);
 	_free_text_ char *text = sentence ? change_sentence(sentence, before, after) : NULL;
 
+	text = explained_sentence(news->path, after, text);
 	record_add(&record, "MESSAGE_ID",
 		   judgement_is_better(before, after) ? MESSAGE_VERDICT_RECOVERED
 						      : MESSAGE_VERDICT_WORSENED);
-	record_add_path(&record, peer, path);
+	record_add_path(&record, news->peer, news->path);
 	record_add_judgement(&record, after);
 	record_add(&record, "MTUWATCH_VERDICT_BEFORE", words_verdict(before->verdict));
-	record_add_explanation(&record, path, after);
+	record_add_explanation(&record, news->path, after);
 	record_send(&record, journal, text ? text : words_verdict(after->verdict));
+}
+
+void journal_verdict(struct journal *journal, const struct peer *peer, const struct path *path,
+		     const struct judgement *before, const struct judgement *after)
+{
+	const struct verdict_news news = {peer, path, before, after};
+
+	verdict_record(journal, &news, words_priority(after->severity));
+}
+
+void journal_verdict_aside(struct journal *journal, const struct peer *peer,
+			   const struct path *path, const struct judgement *before,
+			   const struct judgement *after)
+{
+	const struct verdict_news news = {peer, path, before, after};
+
+	verdict_record(journal, &news, LOG_NOTICE);
 }
 
 void journal_reminder(struct journal *journal, const struct peer *peer, const struct path *path)
@@ -120,6 +169,7 @@ void journal_reminder(struct journal *journal, const struct peer *peer, const st
 
 	if (sentence && asprintf(&text, "still: %s", sentence) < 0)
 		text = NULL;
+	text = explained_sentence(path, judgement, text);
 	record_add(&record, "MESSAGE_ID", MESSAGE_REMINDER);
 	record_add_path(&record, peer, path);
 	record_add_judgement(&record, judgement);
@@ -127,21 +177,74 @@ void journal_reminder(struct journal *journal, const struct peer *peer, const st
 	record_send(&record, journal, text ? text : words_verdict(judgement->verdict));
 }
 
-void journal_link_mtu(struct journal *journal, const struct link *before, const struct link *now)
+static void record_add_links(struct record *record, const struct link_names *names)
+{
+	for (unsigned i = 0; i < names->count && i < LINK_NAMES_MOST; i++)
+		record_add(record, "MTUWATCH_LINK", names->list[i]);
+}
+
+/* "eth0.2, eth0.3 and 40 more", from the name at `first` on. malloc'ed. */
+static char *names_text(const struct link_names *names, unsigned first)
+{
+	unsigned named = names->count < LINK_NAMES_MOST ? names->count : LINK_NAMES_MOST;
+	char text[LINK_NAMES_MOST * (LINK_NAME_SIZE + 2) + 32];
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (unsigned i = first; i < named; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+					   i == first ? "" : ", ", names->list[i]);
+	if (names->count > named)
+		snprintf(text + length, sizeof(text) - length, " and %u more",
+			 names->count - named);
+	return strdup(text);
+}
+
+void journal_link_mtu(struct journal *journal, const struct link_news *news)
 {
 	_done_record_ struct record record = RECORD_INIT(LOG_INFO);
-	char text[128];
+	_free_text_ char *what = words_link_change(news->before, news->now, news->cause);
+	_free_text_ char *others = names_text(&news->others, 0), *text = NULL;
+	bool several = news->others.count > 0;
 
-	if (before->mtu != now->mtu)
-		snprintf(text, sizeof(text), "link %s: MTU %u, was %u", now->name, now->mtu,
-			 before->mtu);
-	else
-		snprintf(text, sizeof(text), "link %s: IPv6 MTU %u, was %u", now->name,
-			 now->ipv6_mtu, before->ipv6_mtu);
+	if (what && others &&
+	    asprintf(&text, "link%s %s%s%s: %s", several ? "s" : "", news->now->name,
+		     several ? ", " : "", others, what) < 0)
+		text = NULL;
 	record_add(&record, "MESSAGE_ID", MESSAGE_LINK_MTU_CHANGED);
-	record_add(&record, "MTUWATCH_LINK", now->name);
-	record_add_number(&record, "MTUWATCH_LINK_MTU", now->mtu);
-	record_send(&record, journal, text);
+	record_add(&record, "MTUWATCH_LINK", news->now->name);
+	record_add_links(&record, &news->others);
+	record_add_number(&record, "MTUWATCH_LINK_MTU", news->now->mtu);
+	record_send(&record, journal, text ? text : news->now->name);
+}
+
+static void finding_record_begin(struct record *record, const struct finding *finding,
+				 bool appeared, enum severity severity)
+{
+	record_add(record, "MESSAGE_ID",
+		   appeared ? MESSAGE_FINDING_APPEARED : MESSAGE_FINDING_GONE);
+	record_add(record, "MTUWATCH_FINDING", words_finding(finding->id));
+	record_add(record, "MTUWATCH_SEVERITY", words_severity(appeared ? severity : SEVERITY_OK));
+}
+
+void journal_link_finding(struct journal *journal, const struct finding_news *news)
+{
+	_done_record_ struct record record =
+		RECORD_INIT(news->appeared ? words_priority(news->severity) : LOG_INFO);
+	_free_text_ char *what = words_finding_text(news->finding), *text = NULL;
+	bool more = news->finding->id == FINDING_MORE, several = news->links.count > 1;
+	_free_text_ char *others = names_text(&news->links, more ? 0 : 1);
+
+	if (what && others &&
+	    asprintf(&text, "%s%s%s%s", news->appeared ? "" : "no longer: ", what,
+		     more      ? ": "
+		     : several ? "; likewise "
+			       : "",
+		     others) < 0)
+		text = NULL;
+	finding_record_begin(&record, news->finding, news->appeared, news->severity);
+	record_add_links(&record, &news->links);
+	record_send(&record, journal, text ? text : words_finding(news->finding->id));
 }
 
 void journal_finding(struct journal *journal, const struct peer *peer, const struct path *path,
@@ -150,23 +253,12 @@ void journal_finding(struct journal *journal, const struct peer *peer, const str
 	_done_record_ struct record record =
 		RECORD_INIT(appeared ? words_priority(severity) : LOG_INFO);
 	_free_text_ char *what = words_finding_text(finding), *text = NULL;
-	int n;
 
-	if (peer)
-		n = asprintf(&text, "peer %s: %s%s", peer->name,
-			     appeared ? "" : "no longer: ", what ? what : "");
-	else
-		n = asprintf(&text, "%s%s", appeared ? "" : "no longer: ", what ? what : "");
-	if (n < 0)
+	if (asprintf(&text, "peer %s: %s%s", peer->name,
+		     appeared ? "" : "no longer: ", what ? what : "") < 0)
 		text = NULL;
-	record_add(&record, "MESSAGE_ID",
-		   appeared ? MESSAGE_FINDING_APPEARED : MESSAGE_FINDING_GONE);
-	record_add(&record, "MTUWATCH_FINDING", words_finding(finding->id));
-	record_add(&record, "MTUWATCH_SEVERITY", words_severity(appeared ? severity : SEVERITY_OK));
-	if (peer && path)
-		record_add_path(&record, peer, path);
-	else
-		record_add(&record, "MTUWATCH_LINK", finding_link(finding));
+	finding_record_begin(&record, finding, appeared, severity);
+	record_add_path(&record, peer, path);
 	if (finding->id == FINDING_PTB_WRONG)
 		record_add_address(&record, "MTUWATCH_ROUTER", &finding->from);
 	record_send(&record, journal, text ? text : words_finding(finding->id));

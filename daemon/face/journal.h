@@ -7,6 +7,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "../core/cause.h"
 #include "../core/roster.h"
 
 struct waiting_record;
@@ -29,6 +30,29 @@ struct journal {
 	struct journal_waiting waiting;
 };
 
+#define LINK_NAMES_MOST 8U
+
+/* Links that something holds for alike: as many names as there is room for. */
+struct link_names {
+	char list[LINK_NAMES_MOST][LINK_NAME_SIZE];
+	unsigned count; /* of all of them */
+};
+
+/* A link's MTU changed, or what IPv6 uses of it; and so did that of others, in the same way. */
+struct link_news {
+	const struct link *before, *now;
+	const struct cause *cause;
+	struct link_names others;
+};
+
+/* A finding about links appeared, or is gone. */
+struct finding_news {
+	const struct finding *finding; /* the first link's */
+	struct link_names links;       /* with the first one */
+	bool appeared;
+	enum severity severity; /* may be below the finding's own where another record alarmed */
+};
+
 void journal_init(struct journal *journal);
 void journal_done(struct journal *journal);
 /* What journald has no room for is offered again from this loop. */
@@ -39,10 +63,14 @@ void journal_choose(struct journal *journal, bool want_stderr);
 /* before == after in the verdict: the number or the router changed. */
 void journal_verdict(struct journal *journal, const struct peer *peer, const struct path *path,
 		     const struct judgement *before, const struct judgement *after);
+/* The same, without alarm: another record raised it already. */
+void journal_verdict_aside(struct journal *journal, const struct peer *peer,
+			   const struct path *path, const struct judgement *before,
+			   const struct judgement *after);
 void journal_reminder(struct journal *journal, const struct peer *peer, const struct path *path);
-void journal_link_mtu(struct journal *journal, const struct link *before, const struct link *now);
-/* peer NULL: a link's finding. `severity` may be below the finding's own where another record
- * already raised the alarm. */
+void journal_link_mtu(struct journal *journal, const struct link_news *news);
+void journal_link_finding(struct journal *journal, const struct finding_news *news);
+/* Of a peer's path. */
 void journal_finding(struct journal *journal, const struct peer *peer, const struct path *path,
 		     const struct finding *finding, bool appeared, enum severity severity);
 void journal_config_rejected(struct journal *journal, const char *complaint);

@@ -277,19 +277,6 @@ static int get_string_none(const struct peer *peer, const struct path *path,
 	return string_set(ret, "");
 }
 
-/* The same finding on two paths of a peer is one finding of the peer. */
-static void findings_join(struct findings *findings, const struct findings *more)
-{
-	for (unsigned i = 0; i < more->count && findings->count < FINDINGS_LARGEST; i++) {
-		bool known = false;
-
-		for (unsigned j = 0; j < findings->count; j++)
-			known = known || finding_equal(&findings->list[j], &more->list[i]);
-		if (!known)
-			findings->list[findings->count++] = more->list[i];
-	}
-}
-
 static int get_findings(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
 	ret->findings.count = 0;

@@ -347,17 +347,21 @@ char *words_finding_text(const struct finding *finding)
 
 	switch (finding->id) {
 	case FINDING_LINK_BELOW_EXPECTED:
-		return sentence("link %s has an MTU of %u, %u expected", link, finding->is,
-				finding->should);
+	case FINDING_IPV6_MTU_BELOW_LINK:
+	case FINDING_VLAN_ABOVE_PARENT:
+	case FINDING_MEMBER_DIFFERS:
+	case FINDING_BRIDGE_LOWERED_BY_PORT:
+	case FINDING_TUNNEL_TOO_LARGE:
+	case FINDING_PAIR_DIFFERS:
+	case FINDING_IPV6_LOST:
+	case FINDING_MORE:
+		return words_link_finding_text(finding);
 	case FINDING_ROUTE_MTU_BELOW_LINK:
 		return sentence("the route by %s has an MTU of %u, the link carries %u", link,
 				finding->is, finding->should);
 	case FINDING_ROUTE_MTU_ABOVE_LINK:
 		return sentence("the route by %s has an MTU of %u, the link carries only %u", link,
 				finding->is, finding->should);
-	case FINDING_IPV6_MTU_BELOW_LINK:
-		return sentence("IPv6 uses an MTU of %u on link %s, whose own is %u", finding->is,
-				link, finding->should);
 	case FINDING_MTU_ABOVE_DRIVER_MAX:
 		return sentence("an MTU of %u is expected of link %s, its driver takes at most %u",
 				finding->should, link, finding->is);

@@ -187,6 +187,20 @@ const char *words_finding(enum finding_id id)
 		return "socket-mss-below-path";
 	case FINDING_CONNECTIONS_STALLED:
 		return "connections-stalled";
+	case FINDING_VLAN_ABOVE_PARENT:
+		return "vlan-above-parent";
+	case FINDING_MEMBER_DIFFERS:
+		return "member-differs";
+	case FINDING_BRIDGE_LOWERED_BY_PORT:
+		return "bridge-lowered-by-port";
+	case FINDING_TUNNEL_TOO_LARGE:
+		return "tunnel-too-large";
+	case FINDING_PAIR_DIFFERS:
+		return "pair-differs";
+	case FINDING_IPV6_LOST:
+		return "ipv6-lost";
+	case FINDING_MORE:
+		return "more-findings";
 	}
 	return "";
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "../core/cause.h"
 #include "../core/roster.h"
 #include "address_text.h"
 
@@ -58,6 +59,13 @@ char *words_inbound(const struct finding *finding);
 /* What is wrong, and what to do. malloc'ed. */
 char *words_finding_text(const struct finding *finding);
 char *words_finding_advice(const struct finding *finding);
+/* The same of what is only about links; "" else. */
+char *words_link_finding_text(const struct finding *finding);
+char *words_link_finding_advice(const struct finding *finding);
+
+/* "MTU 1500, was 9000: t0 became a port of it". malloc'ed. */
+char *words_link_change(const struct link *before, const struct link *now,
+			const struct cause *cause);
 
 /* The same, of what the kernel remembers and of live connections. */
 char *words_kernel_finding_text(const struct finding *finding);

@@ -5,6 +5,8 @@
  */
 #include "link_message.h"
 
+#include "link_data.h"
+
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,15 +68,19 @@ static uint32_t ipv6_mtu_of(struct nlattr *inet6)
 	return (uint32_t)values[DEVCONF_MTU6];
 }
 
-static int parent_of(struct nlattr *attributes[], const struct link *link)
+/* What lies below it, or beside it for the end of a pair. In another namespace the index means
+ * nothing here. */
+static void parse_below(struct nlattr *attributes[], struct link *link)
 {
-	int parent = (int)attribute_u32(attributes[IFLA_LINK], 0);
+	int below = (int)attribute_u32(attributes[IFLA_LINK], 0);
 
-	/* in another namespace the index means nothing here */
-	if (attributes[IFLA_LINK_NETNSID] != NULL || parent == link->index || parent < 0)
-		return 0;
-	/* the other end of a pair is beside it, not below */
-	return strcmp(link->kind, "veth") == 0 ? 0 : parent;
+	link->foreign = attributes[IFLA_LINK_NETNSID] != NULL;
+	if (link->foreign || below == link->index || below < 0)
+		return;
+	if (link->type == LINK_VETH)
+		link->pair = below;
+	else
+		link->parent = below;
 }
 
 static enum link_message parse_link(const struct ifinfomsg *info, struct nlattr *attributes[],
@@ -99,7 +105,9 @@ static enum link_message parse_link(const struct ifinfomsg *info, struct nlattr 
 	    !attribute_text(attributes[IFLA_IFNAME], link.name))
 		return LINK_MESSAGE_NONE;
 	(void)attribute_text(nested(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind);
-	link.parent = parent_of(attributes, &link);
+	link.type = link_type(link.kind);
+	parse_below(attributes, &link);
+	link_data_parse(nested(attributes[IFLA_LINKINFO], IFLA_INFO_DATA), &link);
 	*ret = link;
 	return LINK_MESSAGE_LINK;
 }

@@ -91,15 +91,6 @@ static void table_remove(struct table *table, struct link *link)
 	memmove(link, link + 1, (table->count - position) * sizeof(*link));
 }
 
-static bool link_equal(const struct link *a, const struct link *b)
-{
-	return a->index == b->index && a->mtu == b->mtu && a->ipv6_mtu == b->ipv6_mtu &&
-	       a->min_mtu == b->min_mtu && a->max_mtu == b->max_mtu && a->parent == b->parent &&
-	       a->master == b->master && a->up == b->up && a->carrier == b->carrier &&
-	       a->loopback == b->loopback && strcmp(a->name, b->name) == 0 &&
-	       strcmp(a->kind, b->kind) == 0;
-}
-
 static void tell(struct links *links, enum link_change change, const struct link *before,
 		 const struct link *now)
 {
@@ -129,10 +120,19 @@ static int link_appeared(struct links *links, const struct link *now)
 	return 0;
 }
 
-static int link_now(struct links *links, const struct link *now)
+/* Who gave IPv6 less than the link has: as known before, or `told` where the value is new. */
+static void origin_set(const struct link *known, enum ipv6_origin told, struct link *now)
 {
-	struct link *link = table_find(&links->table, now->index);
-	struct link before;
+	if (now->ipv6_mtu == 0 || now->ipv6_mtu >= now->mtu)
+		now->ipv6_origin = IPV6_ORIGIN_UNKNOWN;
+	else
+		now->ipv6_origin = known->ipv6_mtu == now->ipv6_mtu ? known->ipv6_origin : told;
+}
+
+static int link_now(struct links *links, const struct link *told, enum ipv6_origin origin)
+{
+	struct link *link = table_find(&links->table, told->index);
+	struct link before, copy = *told, *now = &copy;
 
 	/* Nothing changes its kind: another link was given the index of one that went. */
 	if (link != NULL && strcmp(link->kind, now->kind) != 0) {
@@ -141,6 +141,7 @@ static int link_now(struct links *links, const struct link *now)
 	}
 	if (link == NULL)
 		return link_appeared(links, now);
+	origin_set(link, origin, now);
 	if (link_equal(link, now))
 		return 0;
 	before = *link;
@@ -149,7 +150,8 @@ static int link_now(struct links *links, const struct link *now)
 	return 0;
 }
 
-static int link_ipv6_now(struct links *links, int index, uint32_t ipv6_mtu)
+static int link_ipv6_now(struct links *links, int index, uint32_t ipv6_mtu,
+			 enum ipv6_origin origin)
 {
 	const struct link *link = table_find(&links->table, index);
 	struct link now;
@@ -158,7 +160,7 @@ static int link_ipv6_now(struct links *links, int index, uint32_t ipv6_mtu)
 		return 0;
 	now = *link;
 	now.ipv6_mtu = ipv6_mtu;
-	return link_now(links, &now);
+	return link_now(links, &now, origin);
 }
 
 struct link_request {
@@ -212,7 +214,7 @@ static int link_told(struct links *links, struct link *now)
 
 	if (before != NULL && before->mtu != now->mtu && now->ipv6_mtu != now->mtu)
 		(void)ask_ipv6_mtu(links, now->index, &now->ipv6_mtu);
-	return link_now(links, now);
+	return link_now(links, now, IPV6_ORIGIN_SYSCTL);
 }
 
 static int on_event(struct nlmsghdr *message, void *userdata)
@@ -226,7 +228,8 @@ static int on_event(struct nlmsghdr *message, void *userdata)
 	case LINK_MESSAGE_LINK:
 		return link_told(links, &link);
 	case LINK_MESSAGE_IPV6:
-		return link_ipv6_now(links, link.index, link.ipv6_mtu);
+		/* a sysctl is told to nobody */
+		return link_ipv6_now(links, link.index, link.ipv6_mtu, IPV6_ORIGIN_ROUTER);
 	case LINK_MESSAGE_GONE:
 		link_gone(links, link.index);
 		return 0;
@@ -283,7 +286,7 @@ static int tell_differences(struct links *links, const struct table *now)
 			link_gone(links, links->table.links[i].index);
 	}
 	for (unsigned i = 0; i < now->count && r == 0; i++)
-		r = link_now(links, &now->links[i]);
+		r = link_now(links, &now->links[i], IPV6_ORIGIN_UNKNOWN);
 	return r;
 }
 
@@ -412,5 +415,5 @@ void links_refresh_ipv6_mtu(struct links *links, int index)
 	/* Only the IPv6 MTU is taken: the rest is told in its order by the event socket, and a
 	 * value from ahead of the events still waiting there would seem to change twice. */
 	if (ask_ipv6_mtu(links, index, &ipv6_mtu))
-		(void)link_ipv6_now(links, index, ipv6_mtu);
+		(void)link_ipv6_now(links, index, ipv6_mtu, IPV6_ORIGIN_SYSCTL);
 }

@@ -342,6 +342,22 @@ bool routes_lead(struct routes *routes, const struct address *to, const struct a
 	return netlink_ask(&routes->requests, &request.header, on_lead, &lead) >= 0 && lead.leads;
 }
 
+int routes_owner(struct routes *routes, const struct address *address)
+{
+	struct route_request request;
+	struct route_message seen;
+
+	if (address->family != ADDRESS_IPV4 && address->family != ADDRESS_IPV6)
+		return 0;
+	request_fill(&request, address, NULL, 0);
+	/* the table's own entry names the link, the lookup the loopback */
+	request.info.rtm_flags = RTM_F_FIB_MATCH;
+	if (netlink_ask(&routes->requests, &request.header, on_answer, &seen) < 0 ||
+	    seen.type != RTN_LOCAL)
+		return 0;
+	return seen.link;
+}
+
 int routes_gateways(struct routes *routes, struct gateway **ret, unsigned *ret_count)
 {
 	return gateways_collect(&routes->requests, ret, ret_count);

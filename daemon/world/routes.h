@@ -37,6 +37,9 @@ int routes_ask(struct routes *routes, const struct address *to, const struct add
 bool routes_lead(struct routes *routes, const struct address *to, const struct address *from,
 		 int link);
 
+/* The link that has `address` as its own; 0 none. */
+int routes_owner(struct routes *routes, const struct address *address);
+
 /*
  * Every next hop of every default route (IPv4 and IPv6, all tables but local, multipath and
  * nexthop objects included; blackhole, loopback and down ones left out), each once, as a

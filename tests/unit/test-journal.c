@@ -245,12 +245,17 @@ START_TEST(the_other_kinds)
 {
 	struct finding finding = example_finding();
 	struct link before = sample.link[1].link, now = before;
+	const struct cause cause = {.kind = CAUSE_PORT_JOINED, .link = "t0"};
+	struct link_news news = {.before = &before, .now = &now, .cause = &cause};
+	struct finding_news found = {.finding = &finding, .appeared = true,
+				     .severity = SEVERITY_NOTICE,
+				     .links = {.list = {"eth1"}, .count = 1}};
 	struct json_object *record;
 
 	now.mtu = 1500;
 	journal_reminder(&journal, &sample.peer[2], &sample.paths[3]);
-	journal_link_mtu(&journal, &before, &now);
-	journal_finding(&journal, NULL, NULL, &finding, true, SEVERITY_NOTICE);
+	journal_link_mtu(&journal, &news);
+	journal_link_finding(&journal, &found);
 	journal_finding(&journal, &sample.peer[2], &sample.paths[3], &finding, false, SEVERITY_OK);
 	journal_config_rejected(&journal, "a.conf:1: one\nb.conf:2: two\n");
 	journal_started(&journal, &sample.roster);
@@ -260,7 +265,7 @@ START_TEST(the_other_kinds)
 	ck_assert_int_eq(strncmp(field(record, "MESSAGE"), "still: peer san-a", 17), 0);
 	json_object_put(record);
 	record = record_wait(MESSAGE_LINK_MTU_CHANGED);
-	ck_assert_field(record, "MESSAGE", "link eth1: MTU 1500, was 9000");
+	ck_assert_field(record, "MESSAGE", "link eth1: MTU 1500, was 9000: t0 became a port of it");
 	ck_assert_field(record, "MTUWATCH_LINK", "eth1");
 	json_object_put(record);
 	record = record_wait(MESSAGE_FINDING_APPEARED);

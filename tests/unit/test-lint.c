@@ -30,40 +30,8 @@ static void assert_findings(const char *what, const struct findings *is,
 	}
 }
 
-struct link_row {
-	const char *what;
-	struct link link;
-	uint32_t expected;
-	unsigned count;
-	struct expected found[MOST];
-};
-
 /* clang-format off */
 #define UP .name = "eth1", .up = true, .carrier = true
-static const struct link_row link_rows[] = {
-	{"fine", {UP, .mtu = 9000, .ipv6_mtu = 9000}, 9000, 0, {{0}}},
-	{"nothing expected", {UP, .mtu = 1500, .max_mtu = 1500}, 0, 0, {{0}}},
-	{"larger than expected", {UP, .mtu = 9216}, 9000, 0, {{0}}},
-	{"below expected", {UP, .mtu = 8999}, 9000, 1,
-		{{FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, 8999, 9000}}},
-	{"below expected, without carrier", {.name = "eth1", .up = true, .mtu = 1500}, 9000, 1,
-		{{FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, 1500, 9000}}},
-	{"below expected, down", {.name = "eth1", .mtu = 1500}, 9000, 0, {{0}}},
-	{"loopback", {UP, .mtu = 1500, .loopback = true}, 9000, 0, {{0}}},
-	{"the driver cannot", {UP, .mtu = 1500, .max_mtu = 4000}, 9000, 2,
-		{{FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, 1500, 9000},
-		 {FINDING_MTU_ABOVE_DRIVER_MAX, SEVERITY_WARNING, 4000, 9000}}},
-	{"the driver just can", {UP, .mtu = 9000, .max_mtu = 9000}, 9000, 0, {{0}}},
-	{"the driver does not say", {UP, .mtu = 9000, .max_mtu = 0}, 9000, 0, {{0}}},
-	{"IPv6 uses less", {UP, .mtu = 9000, .ipv6_mtu = 1500}, 0, 1,
-		{{FINDING_IPV6_MTU_BELOW_LINK, SEVERITY_NOTICE, 1500, 9000}}},
-	{"IPv6 is off", {UP, .mtu = 9000, .ipv6_mtu = 0}, 9000, 0, {{0}}},
-	{"all at once", {UP, .mtu = 1500, .max_mtu = 1500, .ipv6_mtu = 1280}, 9000, 3,
-		{{FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, 1500, 9000},
-		 {FINDING_MTU_ABOVE_DRIVER_MAX, SEVERITY_WARNING, 1500, 9000},
-		 {FINDING_IPV6_MTU_BELOW_LINK, SEVERITY_NOTICE, 1280, 1500}}},
-};
-
 struct path_row {
 	const char *what;
 	struct path_facts facts;
@@ -120,19 +88,6 @@ static const struct path_row path_rows[] = {
 };
 /* clang-format on */
 
-START_TEST(links)
-{
-	const struct link_row *row = &link_rows[_i];
-	struct findings is;
-
-	memset(&is, 0xa5, sizeof(is));
-	lint_link(&row->link, row->expected, &is);
-	assert_findings(row->what, &is, row->found, row->count);
-	for (unsigned i = 0; i < is.count; i++)
-		ck_assert_str_eq(is.list[i].link, "eth1");
-}
-END_TEST
-
 START_TEST(paths)
 {
 	const struct path_row *row = &path_rows[_i];
@@ -174,6 +129,61 @@ START_TEST(equal_only_in_everything)
 }
 END_TEST
 
+/* However many there are and in whatever order: the worst stay, and the count of the rest is right. */
+START_TEST(none_is_left_out_without_a_word)
+{
+	const unsigned total = (unsigned)_i;
+	unsigned warnings = 0, listed = 0, listed_warnings = 0, more = 0;
+	struct findings findings = {0};
+
+	for (unsigned i = 0; i < total; i++) {
+		struct finding finding = finding_make(FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL);
+
+		/* late ones are the worst */
+		finding.severity = i % 3 == 2 ? SEVERITY_WARNING : SEVERITY_NOTICE;
+		warnings += i % 3 == 2;
+		finding.is = i;
+		findings_add(&findings, &finding);
+	}
+	for (unsigned i = 0; i < findings.count; i++) {
+		const struct finding *one = &findings.list[i];
+
+		if (one->id == FINDING_MORE) {
+			ck_assert_uint_eq(i, findings.count - 1);
+			more = one->is;
+			continue;
+		}
+		listed++;
+		listed_warnings += one->severity == SEVERITY_WARNING;
+	}
+	ck_assert_uint_eq(listed + more, total);
+	ck_assert_uint_eq(more > 0, total > FINDINGS_LARGEST);
+	if (warnings >= FINDINGS_LARGEST - 1)
+		ck_assert_uint_eq(listed_warnings, FINDINGS_LARGEST - (more > 0));
+	else
+		ck_assert_uint_eq(listed_warnings, warnings);
+	if (more > 0)
+		ck_assert_int_eq(findings.list[FINDINGS_LARGEST - 1].severity,
+				 warnings > listed_warnings ? SEVERITY_WARNING : SEVERITY_NOTICE);
+}
+END_TEST
+
+START_TEST(joined_each_once)
+{
+	struct finding one = finding_make(FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL), two = one;
+	struct findings a = {0}, b = {0};
+
+	two.is = 7;
+	findings_add(&a, &one);
+	findings_add(&b, &one);
+	findings_add(&b, &two);
+	findings_join(&a, &b);
+	findings_join(&a, &b);
+	ck_assert_uint_eq(a.count, 2);
+	ck_assert(finding_equal(&a.list[1], &two));
+}
+END_TEST
+
 START_TEST(found_by_id)
 {
 	struct findings findings = {.count = 2,
@@ -189,10 +199,11 @@ int main(void)
 	Suite *suite = suite_create("lint");
 	TCase *test = tcase_create("lint");
 
-	tcase_add_loop_test(test, links, 0, sizeof(link_rows) / sizeof(link_rows[0]));
 	tcase_add_loop_test(test, paths, 0, sizeof(path_rows) / sizeof(path_rows[0]));
 	tcase_add_test(test, equal_only_in_everything);
 	tcase_add_test(test, found_by_id);
+	tcase_add_loop_test(test, none_is_left_out_without_a_word, 0, 40);
+	tcase_add_test(test, joined_each_once);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
 }

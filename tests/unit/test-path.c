@@ -443,20 +443,20 @@ START_TEST(findings_are_told_once)
 	struct scene scene;
 
 	scene_init(&scene, ADDRESS_IPV4);
-	path_lint(&scene.path, &scene.link, &todo);
+	path_lint(&scene.path, &scene.link, NULL, &todo);
 	ck_assert(!todo.findings_changed);
 	scene.route.mtu = 1400;
 	scene_look(&scene);
-	path_lint(&scene.path, &scene.link, &todo);
+	path_lint(&scene.path, &scene.link, NULL, &todo);
 	ck_assert(todo.findings_changed);
 	ck_assert_uint_eq(todo.findings_before.count, 0);
 	ck_assert_uint_eq(scene.dossier.findings.count, 1);
 	todo = (struct todo){0};
-	path_lint(&scene.path, &scene.link, &todo);
+	path_lint(&scene.path, &scene.link, NULL, &todo);
 	ck_assert(!todo.findings_changed);
 	scene.route.mtu = 1401;
 	scene_look(&scene);
-	path_lint(&scene.path, &scene.link, &todo);
+	path_lint(&scene.path, &scene.link, NULL, &todo);
 	ck_assert(todo.findings_changed);
 	ck_assert_uint_eq(todo.findings_before.list[0].is, 1400);
 	ck_assert_uint_eq(scene.dossier.findings.list[0].is, 1401);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What IFLA_INFO_DATA says of a VLAN or a tunnel. Pure; fuzzed and unit-tested on bytes.
+ */
+#pragma once
+
+#include "../core/facts.h"
+
+struct nlattr;
+
+/* Fills in vlan, vlan_protocol, tunnel, local and remote by link->type. `data` may be NULL. */
+void link_data_parse(struct nlattr *data, struct link *link);
