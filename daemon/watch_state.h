@@ -129,6 +129,7 @@ struct watch {
 	uint64_t tell_usec;            /* a link's MTU is to be told then; USEC_NEVER none */
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
+	uint64_t ignored_told_usec;    /* an ignored report is not told of before */
 	bool links_dirty, gateways_dirty;
 	bool lldpd_told;               /* that it is there, but closed to us */
 	bool late;                     /* answers are read first: they have waited too */
