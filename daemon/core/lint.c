@@ -77,6 +77,9 @@ static void lint_evidence(const struct evidence *evidence, struct findings *ret)
 	if (evidence->return_passes && evidence->return_passes < evidence->passes)
 		finding_sizes(finding_add(ret, FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL),
 			      evidence->return_passes, evidence->passes);
+	if (evidence->outcome != OUTCOME_NOTHING && evidence->flows_shown < evidence->flows)
+		finding_sizes(finding_add(ret, FINDING_FLOWS_UNPROVEN, SEVERITY_NOTICE, NULL),
+			      evidence->flows_shown, evidence->flows);
 	if (evidence->echo_limit)
 		finding_sizes(finding_add(ret, FINDING_ECHO_LIMITED, SEVERITY_NOTICE, NULL),
 			      evidence->echo_limit, evidence->full);

@@ -22,8 +22,9 @@ enum finding_id {
 	FINDING_CACHED_PMTU_STALE,
 	FINDING_SOCKET_MSS_BELOW_PATH,
 	FINDING_CONNECTIONS_STALLED,
+	FINDING_FLOWS_UNPROVEN,          /* is: shown to go a way of their own; should: all */
 };
-#define FINDING_COUNT 14
+#define FINDING_COUNT 15
 
 struct finding {
 	enum finding_id id;

@@ -35,7 +35,7 @@ START_TEST(words_of_the_contract)
 		"ipv6-mtu-below-link", "mtu-above-driver-max", "ptb-wrong",
 		"return-smaller",      "wrong-link",	       "echo-limited",
 		"inbound-oversize",    "neighbour-frame-smaller",
-		"cached-pmtu-stale",   "socket-mss-below-path", "connections-stalled"};
+		"cached-pmtu-stale",   "socket-mss-below-path", "connections-stalled", "flows-unproven"};
 
 	for (unsigned i = 0; i < VERDICT_COUNT; i++)
 		ck_assert_str_eq(words_verdict(i), verdicts[i]);
