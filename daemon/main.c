@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,19 @@ static int check_arguments(const struct arguments *arguments)
 	return 0;
 }
 
+/* Who configures a link may expect it later; who asks for one wants it now. */
+static int check_interfaces(const struct config_peer *peer)
+{
+	for (unsigned i = 0; i < peer->interface_count; i++) {
+		if (if_nametoindex(peer->interfaces[i]) != 0 || errno != ENODEV)
+			continue;
+		fprintf(stderr, "mtuwatchd: --interface=%s: there is no such link\n",
+			peer->interfaces[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int make_request(const struct arguments *arguments, const char *address,
 			struct config_peer *peer)
 {
@@ -128,6 +142,8 @@ static int make_request(const struct arguments *arguments, const char *address,
 		if (r == -EINVAL)
 			fprintf(stderr, "mtuwatchd: \"%s\": %s\n", address, why);
 	}
+	if (r >= 0)
+		r = check_interfaces(peer);
 	free(why);
 	return r;
 }

@@ -7,12 +7,16 @@
 #include "watch_state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
+#include "face/address_text.h"
+
+#define IGNORED_GAP_USEC (60 * USEC_PER_SEC)
 #define LATE_USEC (20 * USEC_PER_MSEC)
 
 static uint64_t clock_usec(clockid_t clock)
@@ -123,18 +127,37 @@ static int on_wake(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* --- facts: answers --- */
 
+/* Another program's, one that comes after its round, or a forged one: none of them is believed. */
+static void report_ignore(struct watch *watch, const struct answer *answer, uint64_t now_usec)
+{
+	char from[ADDRESS_TEXT_SIZE];
+
+	watch->roster.reports_ignored++;
+	if (now_usec < watch->ignored_told_usec)
+		return;
+	watch->ignored_told_usec = now_usec + IGNORED_GAP_USEC;
+	journal_plain(&watch->journal, LOG_DEBUG,
+		      "ignored a report of an MTU of %u from %s: it quotes no packet of a running "
+		      "round; %" PRIu64 " so far",
+		      answer->mtu, words_address(&answer->from, from), watch->roster.reports_ignored);
+}
+
 static void on_answer(const struct answer *answer, uint64_t now_usec, void *userdata)
 {
 	struct watch *watch = userdata;
 	struct flow *flow = *ident_row(watch, answer->ident);
+	bool known = false;
 
 	for (; flow; flow = flow->next_in_row) {
 		if (flow->ident != answer->ident ||
 		    !path_on_answer(flow->path, flow, answer, now_usec))
 			continue;
+		known = true;
 		flow->path->wake_usec = 0;
 		watch_path_put(watch, flow->path);
 	}
+	if (!known && answer->kind == ANSWER_TOO_BIG)
+		report_ignore(watch, answer, now_usec);
 }
 
 static void on_batch_end(uint64_t now_usec, void *userdata)

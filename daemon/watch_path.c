@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #define LOOK_ROUNDS 4
+#define PORTS_TRIED 256 /* of them few are free where services have most */
 
 /* --- memory of checks: only as many as run at once --- */
 
@@ -100,7 +101,7 @@ static void flow_keep_port(struct watch *watch, struct flow *flow, enum probe_ki
 {
 	uint8_t bit = (uint8_t)(1U << kind);
 
-	for (unsigned tries = 0; kind != PROBE_ECHO && !(flow->kept_ports & bit) && tries < 16; tries++) {
+	for (unsigned tries = 0; kind != PROBE_ECHO && !(flow->kept_ports & bit) && tries < PORTS_TRIED; tries++) {
 		int r = prober_keep_port(watch->prober, kind, flow->path->address.family, flow->ident);
 
 		if (r >= 0) {

@@ -143,6 +143,10 @@ int watch_request_probe(struct watch *watch, struct bus_check *check,
 	struct request *request;
 	int r;
 
+	/* who configures a link may expect it later; who asks for one wants it now */
+	for (unsigned i = 0; i < config->interface_count; i++)
+		if (!links_by_name(watch->links, config->interfaces[i]))
+			return -ENODEV;
 	if (watch->guest_count >= GUESTS_MOST)
 		return -EBUSY;
 	r = watch_guest_new(watch, config, &guest);

@@ -135,6 +135,7 @@ struct watch {
 	uint64_t settled_usec, settle_gap_usec, settle_next_usec;
 	uint64_t discover_usec;        /* routes are not gone through for gateways before */
 	struct discovery *discovery;   /* of storage; NULL: none is looked for */
+	uint64_t ignored_told_usec;    /* an ignored report is not told of before */
 	bool links_dirty, gateways_dirty;
 	bool lldpd_told;               /* that it is there, but closed to us */
 	struct standing *standings;    /* the findings about links, in the order of the links */

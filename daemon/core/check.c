@@ -5,16 +5,16 @@
  */
 #include "check.h"
 
+#include "check_inside.h"
 #include "round_plan.h"
 
 #include <string.h>
 
 #define SECOND_FIRST_SIGN 2U
 #define CONFIRM_TRIES 2U
-#define WALK_WAIT_LEAST_USEC (60 * USEC_PER_MSEC)
 
 /* Parts must not take each other's answers: each has a nonce and a sequence of its own. */
-static uint64_t check_random(struct check *check)
+uint64_t check_random(struct check *check)
 {
 	/* splitmix64: as hard to guess as what it began with, which is what the kernel gave */
 	uint64_t x = check->settings.random += 0x9e3779b97f4a7c15ULL;
@@ -22,6 +22,11 @@ static uint64_t check_random(struct check *check)
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
 	return x ^ (x >> 31);
+}
+
+bool check_asks(const struct check *check, unsigned flow)
+{
+	return check->settings.asked >> flow & 1;
 }
 
 void check_begin(struct check *check, const struct check_settings *settings, uint64_t now_usec)
@@ -36,6 +41,7 @@ void check_begin(struct check *check, const struct check_settings *settings, uin
 			round.first_sequence = (uint16_t)check_random(check);
 		}
 		round_begin(&check->rounds[i], &round, now_usec);
+		check->rounds[i].done = !check_asks(check, i);
 	}
 }
 
@@ -61,6 +67,8 @@ void check_overflow(struct check *check)
 		round_overflow(&check->rounds[i]);
 	if (check->second_running)
 		round_overflow(&check->second);
+	if (check->sampling)
+		sample_overflow(&check->sample);
 }
 
 /* --- the flows together --- */
@@ -78,26 +86,27 @@ static bool evidence_lost_return(const struct evidence *evidence)
 	       evidence->return_passes != 0 && evidence->return_passes < evidence->full;
 }
 
-/* The order of badness of what one flow says. */
-static int evidence_rank(const struct check *check, const struct evidence *evidence)
+/* The order of badness of what one flow says. A flow that carries nothing, not even the control,
+ * while others do is no matter of size. */
+static int evidence_rank(const struct check *check, const struct evidence *evidence, bool alive)
 {
 	switch (evidence->outcome) {
 	case OUTCOME_FULL:
-		return 0;
-	case OUTCOME_UNDECIDED:
 		return 1;
-	case OUTCOME_NOTHING:
+	case OUTCOME_UNDECIDED:
 		return 2;
+	case OUTCOME_NOTHING:
+		return alive ? 0 : 3;
 	case OUTCOME_LESS:
-		return evidence_is_silent(check, evidence) ? 4 : 3;
+		return evidence_is_silent(check, evidence) ? 5 : 4;
 	}
 	return 0;
 }
 
-static bool evidence_worse(const struct check *check, const struct evidence *a,
+static bool evidence_worse(const struct check *check, bool alive, const struct evidence *a,
 			   const struct evidence *b)
 {
-	int rank_a = evidence_rank(check, a), rank_b = evidence_rank(check, b);
+	int rank_a = evidence_rank(check, a, alive), rank_b = evidence_rank(check, b, alive);
 
 	if (rank_a != rank_b)
 		return rank_a > rank_b;
@@ -106,30 +115,57 @@ static bool evidence_worse(const struct check *check, const struct evidence *a,
 	return a->outcome == OUTCOME_FULL && a->return_passes < b->return_passes;
 }
 
+bool flow_carries(const struct round *round)
+{
+	return round->evidence.outcome == OUTCOME_FULL || round->evidence.outcome == OUTCOME_LESS;
+}
+
+/* Some flow gets through, if only with the control. */
+static bool check_is_alive(const struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		if (check_asks(check, i) && flow_carries(&check->rounds[i]))
+			return true;
+	return false;
+}
+
+static void check_collect_flow(struct check *check, unsigned flow, bool alive)
+{
+	struct check_result *result = &check->result;
+	const struct round *round = &check->rounds[flow];
+	bool dead = alive && round->evidence.outcome == OUTCOME_NOTHING;
+
+	result->flows_known += flow_carries(round) || dead;
+	result->flows_full += round->evidence.outcome == OUTCOME_FULL;
+	result->flows_dead += dead;
+	result->flows_faulty += dead || evidence_is_silent(check, &round->evidence);
+	if (!check_asks(check, result->flow) ||
+	    evidence_worse(check, alive, &round->evidence, &check->rounds[result->flow].evidence))
+		result->flow = flow;
+	if (round->oversize_usec > result->oversize_usec)
+		result->oversize_usec = round->oversize_usec;
+}
+
 static void check_collect(struct check *check)
 {
 	struct check_result *result = &check->result;
+	bool alive = check_is_alive(check);
 
 	result->flow = 0;
+	result->flows_known = 0;
 	result->flows_faulty = 0;
 	result->flows_full = 0;
-	for (unsigned i = 0; i < check->settings.flow_count; i++) {
-		const struct round *round = &check->rounds[i];
-
-		result->flows_full += round->evidence.outcome == OUTCOME_FULL;
-		result->flows_faulty += evidence_is_silent(check, &round->evidence);
-		if (evidence_worse(check, &round->evidence, &check->rounds[result->flow].evidence))
-			result->flow = i;
-		if (round->oversize_usec > result->oversize_usec)
-			result->oversize_usec = round->oversize_usec;
-	}
+	result->flows_dead = 0;
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		if (check_asks(check, i))
+			check_collect_flow(check, i, alive);
 	result->main = check->rounds[result->flow].evidence;
 }
 
 static void check_collect_loss(struct check *check)
 {
 	for (unsigned i = 0; i < check->settings.flow_count; i++)
-		if (check->rounds[i].evidence.outcome != OUTCOME_NOTHING)
+		if (check_asks(check, i) && check->rounds[i].evidence.outcome != OUTCOME_NOTHING)
 			loss_add(&check->result.loss, search_loss(&check->rounds[i].tries));
 }
 
@@ -179,16 +215,22 @@ static void check_second_begin(struct check *check, enum second purpose, uint64_
 	settings.followed_up = true;
 	settings.cautious = true;
 	settings.plain_too = purpose == SECOND_LIFE;
+	if (purpose == SECOND_LIFE && check->settings.only_life)
+		settings.full = settings.control;
 	if (purpose == SECOND_CONFIRM) {
-		/* where there is no responder often nothing says so */
-		if (settings.kind == PROBE_RESPONDER)
-			settings.first_sign = 1;
 		/* the fault itself is proven already */
 		settings.tries = CONFIRM_TRIES;
 		settings.rtt_usec = main->rtt_usec;
+		loss_add(&settings.loss, search_loss(&main->tries));
 		settings.hint = search_floor(&main->tries);
 		/* the path is known to live, and how long it takes */
 		settings.timeout_usec = 2 * round_wait(main);
+		settings.proven = 0;
+		/* where there is no responder often nothing says so */
+		if (settings.kind == PROBE_RESPONDER) {
+			settings.first_sign = 1;
+			settings.timeout_usec /= 2;
+		}
 	}
 	if (settings.timeout_usec > check->settings.round.timeout_usec)
 		settings.timeout_usec = check->settings.round.timeout_usec;
@@ -277,87 +319,40 @@ static uint64_t step_second(struct check *check, struct turn *turn, uint64_t now
 	return check->others_asked < check->settings.other_count ? now_usec : USEC_NEVER;
 }
 
-static uint64_t part_wait(const struct check *check)
+static bool check_may_sample(const struct check *check, bool silent)
 {
-	uint64_t wait = round_wait(&check->rounds[check->result.flow]);
+	const struct evidence *main = &check->result.main;
 
-	return wait > WALK_WAIT_LEAST_USEC ? wait : WALK_WAIT_LEAST_USEC;
-}
-
-static void check_walk_begin(struct check *check)
-{
-	const struct walk_settings settings = {
-		.nonce = check_random(check),
-		.first_sequence = (uint16_t)check_random(check),
-		.wait_usec = part_wait(check),
-		.full = check->settings.round.full,
-		.control = check->settings.round.control,
-	};
-
-	walk_begin(&check->walk, &settings);
-	check->walking = true;
-}
-
-static void check_sample_begin(struct check *check)
-{
-	const struct sample_settings settings = {
-		.nonce = check_random(check),
-		.first_sequence = (uint16_t)check_random(check),
-		.wait_usec = part_wait(check),
-		.sizes = { check->settings.round.control, check->settings.round.full / 2,
-			   check->settings.round.full },
-	};
-
-	sample_begin(&check->sample, &settings);
-	check->sampling = true;
+	switch (main->outcome) {
+	case OUTCOME_FULL:
+		return true;
+	case OUTCOME_LESS:
+		return silent;
+	case OUTCOME_UNDECIDED:
+		/* large ones that come and go may be why; first of all a limit on answers may */
+		return main->passes > 0 && (!main->dried_up || check->settings.round.gentle);
+	case OUTCOME_NOTHING:
+		break;
+	}
+	return false;
 }
 
 /* The rounds are over: is something left to find out? */
 static void check_follow(struct check *check)
 {
 	const struct evidence *main = &check->result.main;
+	bool silent;
 
 	check_collect(check);
 	check_collect_loss(check);
-	if (check->settings.walk && !check->settings.sample && evidence_is_silent(check, main))
+	check->part_flow = check->result.flow;
+	silent = evidence_is_silent(check, main);
+	if (check->settings.walk && !check->settings.sample && silent)
 		check_walk_begin(check);
-	else if (check->settings.sample && main->kind == PROBE_ECHO &&
-		 (main->outcome == OUTCOME_FULL || evidence_is_silent(check, main)))
+	else if (check->settings.sample && check_may_sample(check, silent))
 		check_sample_begin(check);
 	else
 		check->done = true;
-}
-
-static uint64_t step_walk(struct check *check, struct turn *turn, uint64_t now_usec,
-			  struct burst *ret)
-{
-	uint64_t next = walk_step(&check->walk, turn, now_usec, ret);
-
-	ret->flow = check->result.flow;
-	if (ret->count > 0)
-		check->result.oversize_usec = now_usec;
-	if (!check->walk.done)
-		return ret->count > 0 ? now_usec : next;
-	check->result.locus = walk_result(&check->walk, &check->result.hop);
-	check->walking = false;
-	check->done = true;
-	return USEC_NEVER;
-}
-
-static uint64_t step_sample(struct check *check, struct turn *turn, uint64_t now_usec,
-			    struct burst *ret)
-{
-	uint64_t next = sample_step(&check->sample, turn, now_usec, ret);
-
-	ret->flow = check->result.flow;
-	if (!check->sample.done)
-		return ret->count > 0 ? now_usec : next;
-	check->result.sampled = true;
-	/* a size that never passes is lost, not lossy */
-	check->result.lossy = check->sample.lossy && check->sample.lost[2] < check->sample.sent;
-	check->sampling = false;
-	check->done = true;
-	return USEC_NEVER;
 }
 
 uint64_t check_step(struct check *check, struct turn *turn, uint64_t now_usec,
@@ -377,9 +372,9 @@ uint64_t check_step(struct check *check, struct turn *turn, uint64_t now_usec,
 		check_follow(check);
 	}
 	if (check->walking)
-		return step_walk(check, turn, now_usec, ret_burst);
+		return check_step_walk(check, turn, now_usec, ret_burst);
 	if (check->sampling)
-		return step_sample(check, turn, now_usec, ret_burst);
+		return check_step_sample(check, turn, now_usec, ret_burst);
 	return USEC_NEVER;
 }
 
@@ -388,5 +383,6 @@ bool check_was_silent(const struct check *check)
 	const struct evidence *main = &check->result.main;
 
 	return main->outcome != OUTCOME_FULL ||
-	       (main->kind == PROBE_RESPONDER && main->return_passes < main->full) || check->result.lossy;
+	       (main->kind == PROBE_RESPONDER && main->return_passes < main->full) || check->result.lossy_there ||
+	       check->result.lossy_back;
 }

@@ -10,6 +10,7 @@
 #include "walk.h"
 
 #define FLOWS_LARGEST 64U
+#define FLOWS_SLOW 4U /* so many a check where a peer answers once a second */
 
 /* What the second method is for. */
 enum second {
@@ -21,11 +22,13 @@ enum second {
 struct check_settings {
 	struct round_settings round; /* of every round; kind, nonce and first_sequence of the first */
 	unsigned flow_count;
+	uint64_t asked;              /* bits: the flows that this check asks */
 	enum probe_kind others[3];   /* methods to turn to, in this order */
 	unsigned other_count;        /* 0: the first is the only one asked for */
 	uint32_t known_mtu;          /* what the kernel would use: a fault of that size is no secret */
 	bool confirm;                /* a silent fault wants a second method */
 	bool fall_back;              /* where the first method is deaf another one will do */
+	bool only_life;              /* no more than a sign of life is wanted of it */
 	bool walk;                   /* a silent fault wants its place found */
 	bool sample;                 /* loss that depends on size is suspected */
 	uint64_t random;             /* for the nonces of the parts */
@@ -37,12 +40,17 @@ struct check_result {
 	struct evidence second;  /* valid when has_second */
 	enum second has_second;
 	unsigned flow;           /* the worst flow's number */
-	unsigned flows_faulty;   /* that silently carry less */
+	unsigned flows_known;    /* of which something is known */
+	unsigned flows_faulty;   /* that silently carry less, or nothing */
 	unsigned flows_full;
+	unsigned flows_dead;     /* that carry nothing, though others do */
 	struct loss loss;        /* plain loss that was seen */
 	enum locus locus;        /* of the walk; LOCUS_NONE none was made */
 	struct address hop;
-	bool sampled, lossy;
+	bool router_fails;       /* a router on the way bears the fault out */
+	bool sampled;
+	bool lossy_there, lossy_back;
+	struct loss full, control; /* counted by the sample on the way there */
 	uint64_t oversize_usec;  /* when something too big was last sent */
 };
 
@@ -51,6 +59,7 @@ struct check {
 	struct check_result result;
 	enum second second_purpose;
 	unsigned others_asked;
+	unsigned part_flow;        /* of the walk or the sample */
 	bool second_running, walking, sampling, done;
 	bool main_over;
 	struct round second;

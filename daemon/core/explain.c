@@ -87,6 +87,7 @@ static bool finding_explains(const struct finding *finding, const struct path *p
 	case FINDING_CACHED_PMTU_STALE:
 	case FINDING_SOCKET_MSS_BELOW_PATH:
 	case FINDING_CONNECTIONS_STALLED:
+	case FINDING_FLOWS_UNPROVEN:
 	case FINDING_IPV6_LOST:
 	case FINDING_MORE:
 		return false;

@@ -194,6 +194,12 @@ struct answer {
  */
 uint64_t probe_nonce(enum probe_kind kind, uint64_t nonce, uint16_t sequence);
 
+/* Does `acknowledged` answer SYN number `sequence` of a round, which carried so much data? */
+bool probe_syn_answered(uint64_t nonce, uint16_t sequence, uint32_t data, uint32_t acknowledged);
+
+/* A quote of a UDP datagram may be too short to show which of the two kinds it was. */
+bool probe_kind_fits(enum probe_kind asked, const struct answer *answer);
+
 bool address_equal(const struct address *a, const struct address *b);
 bool address_is_link_local(const struct address *address);
 

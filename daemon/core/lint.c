@@ -38,6 +38,9 @@ static void lint_evidence(const struct evidence *evidence, struct findings *ret)
 		add(ret, smaller, evidence->fragment, evidence->full);
 	if (evidence->return_passes && evidence->return_passes < evidence->passes)
 		add(ret, smaller, evidence->return_passes, evidence->passes);
+	if (evidence->outcome != OUTCOME_NOTHING && evidence->flows_shown < evidence->flows)
+		add(ret, finding_make(FINDING_FLOWS_UNPROVEN, SEVERITY_NOTICE, NULL),
+		    evidence->flows_shown, evidence->flows);
 	if (evidence->echo_limit)
 		add(ret, finding_make(FINDING_ECHO_LIMITED, SEVERITY_NOTICE, NULL),
 		    evidence->echo_limit, evidence->full);

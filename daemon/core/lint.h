@@ -22,6 +22,7 @@ enum finding_id {
 	FINDING_CACHED_PMTU_STALE,
 	FINDING_SOCKET_MSS_BELOW_PATH,
 	FINDING_CONNECTIONS_STALLED,
+	FINDING_FLOWS_UNPROVEN,          /* is: shown to go a way of their own; should: all */
 	FINDING_VLAN_ABOVE_PARENT,
 	FINDING_MEMBER_DIFFERS,
 	FINDING_BRIDGE_LOWERED_BY_PORT,
@@ -30,7 +31,7 @@ enum finding_id {
 	FINDING_IPV6_LOST,
 	FINDING_MORE, /* stands for `is` others that the list has no room for */
 };
-#define FINDING_COUNT 21
+#define FINDING_COUNT 22
 
 struct finding {
 	enum finding_id id;

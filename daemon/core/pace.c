@@ -5,6 +5,8 @@
  */
 #include "pace.h"
 
+#include <string.h>
+
 /* A burst may be this far ahead of the budget. */
 #define CREDIT_USEC (100 * USEC_PER_MSEC)
 /* With more than this booked no further check begins. */
@@ -17,7 +19,9 @@
 
 void pace_init(struct pace *pace, uint64_t bits_per_sec)
 {
-	*pace = (struct pace){ .bits_per_sec = bits_per_sec, .stretch = 1000 };
+	memset(pace, 0, sizeof(*pace));
+	pace->bits_per_sec = bits_per_sec;
+	pace->stretch = 1000;
 }
 
 uint64_t pace_book(struct pace *pace, uint64_t now_usec, uint32_t bytes)

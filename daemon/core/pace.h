@@ -4,13 +4,14 @@
  */
 #pragma once
 
-#include "facts.h"
+#include "turn.h"
 
 struct pace {
 	uint64_t bits_per_sec; /* ProbeBandwidth=; 0: no limit */
 	uint64_t free_usec;    /* all that was booked is through by then */
 	uint64_t begin_usec;   /* checks that were admitted begin by then */
 	uint32_t stretch;      /* intervals are this many thousandths as long; at least 1000 */
+	struct turns turns;    /* of what hosts answer once a second only */
 };
 
 void pace_init(struct pace *pace, uint64_t bits_per_sec);

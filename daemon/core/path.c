@@ -44,6 +44,7 @@ struct check *path_restart(struct path *path, uint64_t now_usec)
 		return NULL;
 	path->check = NULL;
 	path_forget_candidate(path);
+	path_flows_forget(path);
 	path->due_usec = now_usec > path->restart_usec ? now_usec : path->restart_usec;
 	path->wake_usec = path->due_usec;
 	if (path->due_usec > now_usec)
@@ -80,13 +81,14 @@ bool path_is_urgent(const struct path *path)
 bool path_is_settled(const struct path *path)
 {
 	return !path->check && path->streak == 0 &&
-	       (path->undecided == 0 || path->undecided > UNDECIDED_MOST) && path->ended_usec != 0;
+	       (path->undecided == 0 || path->undecided > UNDECIDED_MOST) && path->ended_usec != 0 &&
+	       !path_flows_pending(path);
 }
 
 static void path_schedule(struct path *path, const struct pace *pace, uint64_t now_usec,
 			  uint64_t oversize_usec)
 {
-	bool open = path->streak > 0 ||
+	bool open = path->streak > 0 || path_flows_pending(path) ||
 		    (path->undecided > 0 && path->undecided <= UNDECIDED_MOST);
 	uint64_t interval = pace_interval(pace, path->settings->interval_usec);
 
@@ -157,7 +159,7 @@ void path_on_overflow(struct path *path)
 
 void path_on_time(struct path *path, struct pace *pace, uint64_t now_usec, struct todo *todo)
 {
-	struct turn turn = { pace, path->link_passes, &path->udp_usec };
+	struct turn turn = { pace, path->link_passes, &path->address };
 
 	todo->burst.count = 0;
 	if (!path->check) {
@@ -280,8 +282,10 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 	struct check_result *result = check ? &check->result : &nothing;
 	struct judgement now;
 
-	if (check)
+	if (check) {
 		path_learn(path, check);
+		path_flows_learn(path, check, result);
+	}
 	path->rounds++;
 	path->last_round_usec = moment->real_usec;
 	path->check = NULL;

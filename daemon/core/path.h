@@ -45,6 +45,7 @@ struct flow {
 	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
 	bool syn_open;                /* the last SYN may have left a half-open connection behind */
 	uint16_t syn_sequence;
+	uint16_t passes;              /* carried when last asked, where a check asks some; 0 unknown */
 	uint64_t syn_nonce;
 };
 
@@ -92,6 +93,7 @@ struct path {
 	uint32_t echo_limit;              /* echo alone ended here when it was last asked; 0 it did not */
 	unsigned flows_faulty;            /* by the last decided check */
 	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
+	bool router_fails;                /* the walk found that a router bears the fault out */
 	uint32_t locus_mtu;               /* 0: no walk was made */
 	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
 	struct loss control_loss;
@@ -113,7 +115,6 @@ struct path {
 
 	/* when what comes next; CLOCK_MONOTONIC */
 	struct check *check;              /* the running one, memory of the owner; NULL none */
-	uint64_t udp_usec;                /* next turn of PROBE_UDP */
 	uint64_t wake_usec;               /* when path_on_time() is wanted */
 	uint64_t due_usec;                /* begin of the next round */
 	uint64_t ended_usec;              /* end of the last round; 0 none */

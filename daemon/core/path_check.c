@@ -5,14 +5,18 @@
  */
 #include "path_inside.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LONGEST_USEC (300 * USEC_PER_SEC) /* of a round; the budget may hold it up */
 #define GENTLE_ROUNDS 16U /* after so many the peer is trusted with bursts again */
+#define SLOW_SAMPLES_MOST 64U
+#define SANE_IPV4 552U /* Linux takes what is below for this, without DF */
 #define PORT_SYN 7U        /* closed nearly everywhere, and a closed port answers just as well */
 #define PORT_UDP 33434U
 #define PORT_RESPONDER 8899U
 #define FIRST_SIGN_TRIES 2U /* times Tries= before a path counts as dead */
+#define WITNESS_ROUNDS 4U   /* an unconfirmed fault asks for another method so often */
 #define ASK_ANEW_ROUNDS 16U /* then the first method, or the second one, is asked once more */
 
 uint16_t path_port(const struct path *path, enum probe_kind kind)
@@ -64,10 +68,14 @@ static void path_choose_kinds(const struct path *path, struct check_settings *se
 	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? first : path->kind;
 
 	settings->round.kind = kind_of(path->settings->method, in_use);
-	settings->fall_back = path->settings->method == METHOD_AUTO;
-	/* an echo tells whether a way back that is smaller says so */
-	if (path->settings->method == METHOD_RESPONDER)
+	settings->fall_back = path->settings->method == METHOD_AUTO ||
+			      path->settings->method == METHOD_RESPONDER;
+	settings->only_life = path->settings->method == METHOD_RESPONDER;
+	/* an echo tells whether a way back that is smaller says so; it or a port, whether the peer lives */
+	if (path->settings->method == METHOD_RESPONDER) {
 		settings->others[settings->other_count++] = PROBE_ECHO;
+		settings->others[settings->other_count++] = PROBE_SYN;
+	}
 	if (path->settings->method != METHOD_AUTO)
 		return;
 	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
@@ -90,6 +98,7 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->control = facts->ipv6 ? CONTROL_IPV6 : CONTROL_IPV4;
 	/* RFC 791 section 3.2, RFC 8200 section 5 */
 	ret->least = facts->ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4;
+	ret->sane = facts->ipv6 ? IPV6_SMALLEST_MTU : SANE_IPV4;
 	ret->plain = facts->ipv6 ? 60 : 40;
 	ret->tries = settings->tries;
 	ret->plain_too = true;
@@ -97,6 +106,9 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->first_sign = FIRST_SIGN_TRIES * settings->tries;
 	ret->followed_up = settings->fail_after > 1;
 	ret->hint = path->hint;
+	if (path->streak > 0 && path->evidence.outcome == OUTCOME_LESS && path->evidence.passes == path->hint &&
+	    !path->evidence.reported)
+		ret->proven = path->hint;
 	ret->gentle = path->gentle_rounds > 0;
 	if (ret->control > ret->full)
 		ret->control = ret->full;
@@ -114,6 +126,13 @@ static bool path_is_near_hole(const struct path *path)
 	       path->streak + 1 >= path_rounds_wanted(path, said);
 }
 
+/* Twice the rate, when the small ones are given the benefit of the doubt. */
+static bool loss_is_suspicious(struct loss full, struct loss control)
+{
+	return full.lost >= 3 && control.sent >= 4 &&
+	       full.lost * (control.sent + 2U) > 2U * (control.lost + 1U) * full.sent;
+}
+
 static bool path_suspects_loss(const struct path *path)
 {
 	if (path->announced.verdict == VERDICT_LOSSY ||
@@ -122,7 +141,14 @@ static bool path_suspects_loss(const struct path *path)
 	/* numbers that never agree: luck has a hand in what passes */
 	if (path->differing >= 2 && path->streak <= 1)
 		return true;
-	return path->full_loss.lost >= 3 && path->full_loss.lost > 3 * path->control_loss.lost + 2;
+	return loss_is_suspicious(path->full_loss, path->control_loss);
+}
+
+/* The one that was asked may only have been unlucky, or not there yet. */
+static bool path_wants_witness(const struct path *path)
+{
+	return path->announced.verdict == VERDICT_BLACK_HOLE && !path->announced.confirmed &&
+	       path->rounds % WITNESS_ROUNDS == 0;
 }
 
 void path_begin(struct path *path, struct check *check, const struct moment *moment)
@@ -132,7 +158,7 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 	struct check_settings settings = {
 		.flow_count = path->flow_count,
 		.known_mtu = path->facts.kernel_mtu,
-		.confirm = near || (path->second_passes != 0 && stale),
+		.confirm = near || (path->second_passes != 0 && stale) || path_wants_witness(path),
 		.walk = near && !path->facts.on_link,
 		.sample = path_suspects_loss(path),
 		.random = moment->random[0] ^ moment->random[1],
@@ -141,6 +167,7 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 	path->check_beside = path->route.exception_sec ? path->route.kernel_mtu : 0;
 	path_set_round(path, moment, &settings.round);
 	path_choose_kinds(path, &settings);
+	settings.asked = path_flows_to_ask(path, settings.round.kind, settings.round.full);
 	path->check = check;
 	check_begin(check, &settings, moment->now_usec);
 }
@@ -159,20 +186,57 @@ static void path_count_lost(struct path *path, const struct round *round)
 	}
 }
 
+/* Whether it came through, on both ways where both are measured. */
+static bool try_is_counted(const struct try *try, enum probe_kind kind, bool *ret_lost)
+{
+	switch ((enum try_state)try->state) {
+	case TRY_SILENT:
+		*ret_lost = true;
+		return true;
+	case TRY_ANSWERED:
+		*ret_lost = false;
+		return true;
+	case TRY_DELIVERED:
+		*ret_lost = kind == PROBE_RESPONDER;
+		return true;
+	case TRY_WAITING:
+	case TRY_RECEIPT:
+	case TRY_REPORTED:
+	case TRY_REFUSED:
+	case TRY_ASKED_AGAIN:
+	case TRY_VOID:
+		break;
+	}
+	return false;
+}
+
 /* How often each size is lost where both pass: the difference is the suspicion. */
 static void path_learn_sizes(struct path *path, const struct round *round)
 {
+	/* of a round that was not decided, every size that once passed */
+	uint32_t least = round->evidence.outcome == OUTCOME_FULL ? round->settings.full :
+								   round->settings.control + 1;
+
 	for (unsigned i = 0; i < round->tries.count; i++) {
 		const struct try *try = &round->tries.list[i];
-		struct loss one = { 1, try->state == TRY_SILENT };
+		bool lost;
 
-		if (try->state != TRY_SILENT && try->state != TRY_ANSWERED)
+		if (!try_is_counted(try, round->settings.kind, &lost))
 			continue;
-		if (try->size == round->settings.full)
-			loss_add(&path->full_loss, one);
+		if (try->size >= least && try->size <= round->evidence.passes)
+			loss_add(&path->full_loss, (struct loss){ 1, lost });
 		else if (try->size == round->settings.control)
-			loss_add(&path->control_loss, one);
+			loss_add(&path->control_loss, (struct loss){ 1, lost });
 	}
+}
+
+/* Of the sizes that are counted each one passes. */
+static bool evidence_is_whole(const struct evidence *evidence)
+{
+	if (evidence->outcome == OUTCOME_UNDECIDED)
+		return evidence->passes > 0;
+	return evidence->outcome == OUTCOME_FULL &&
+	       (evidence->kind != PROBE_RESPONDER || evidence->return_passes >= evidence->full);
 }
 
 void path_learn(struct path *path, const struct check *check)
@@ -181,10 +245,11 @@ void path_learn(struct path *path, const struct check *check)
 
 	for (unsigned i = 0; i < check->settings.flow_count; i++) {
 		path_count_lost(path, &check->rounds[i]);
-		if (check->rounds[i].evidence.outcome == OUTCOME_FULL)
+		if (evidence_is_whole(&check->rounds[i].evidence))
 			path_learn_sizes(path, &check->rounds[i]);
 	}
-	if (evidence->outcome == OUTCOME_NOTHING && check->result.has_second == SECOND_LIFE)
+	if (evidence->outcome == OUTCOME_NOTHING && check->result.has_second == SECOND_LIFE &&
+	    !check->settings.only_life)
 		evidence = &check->result.second;
 	if (evidence->outcome == OUTCOME_UNDECIDED || evidence->outcome == OUTCOME_NOTHING)
 		return;
@@ -207,6 +272,8 @@ static void evidence_complete(struct evidence *evidence, const struct path *path
 
 	source.zone = evidence->error_from.zone;
 	evidence->error_is_own = address_equal(&evidence->error_from, &source);
+	evidence->refused_by_peer = evidence->error == -ECONNREFUSED &&
+				    address_equal(&evidence->error_from, &path->address);
 }
 
 /* A firewall on the way that answers in the peer's name says nothing of what lies behind it. */
@@ -232,6 +299,7 @@ static void path_keep(struct path *path, const struct check_result *result)
 	}
 	if (less && result->locus != LOCUS_NONE) {
 		path->locus = result->locus;
+		path->router_fails = result->router_fails;
 		path->dossier->hop = result->hop;
 		path->locus_mtu = passes;
 	} else if (less && passes != path->locus_mtu) {
@@ -245,16 +313,54 @@ static void path_weigh(struct path *path, const struct check_result *result, str
 	struct testimony testimony = {
 		.main = &result->main,
 		.second = life ? &result->second : path->second_passes ? &path->dossier->second : NULL,
-		.flows = path->flow_count,
+		.flows = result->flows_known,
 		.flows_full = result->flows_full,
+		.flows_dead = result->flows_dead,
 		.locus = path->locus_mtu ? path->locus : LOCUS_NONE,
 		.hop = path->dossier->hop,
-		.lossy = result->lossy,
+		.router_fails = path->locus_mtu && path->router_fails,
+		.only_life = life && path->settings->method == METHOD_RESPONDER,
+		.lossy_there = result->lossy_there,
+		.lossy_back = result->lossy_back,
 		.irregular = path->undecided >= UNDECIDED_MOST,
 	};
 
 	path->flows_faulty = result->flows_faulty;
 	verdict_weigh(&path->facts, &testimony, ret, &path->evidence.echo_limit);
+}
+
+/* Where a sample is small several of them are weighed together. */
+static void path_take_sample(struct path *path, struct check_result *result)
+{
+	bool slow = result->main.kind == PROBE_UDP;
+
+	if (!result->sampled || result->lossy_there || result->lossy_back)
+		return;
+	if (slow) {
+		loss_add(&path->full_loss, result->full);
+		loss_add(&path->control_loss, result->control);
+		result->lossy_there = loss_is_clear(path->full_loss, path->control_loss) &&
+				      path->full_loss.lost < path->full_loss.sent;
+	}
+	/* it was looked into: suspicion begins anew */
+	if (!slow || path->full_loss.sent > SLOW_SAMPLES_MOST) {
+		path->full_loss = (struct loss){ 0, 0 };
+		path->control_loss = (struct loss){ 0, 0 };
+	}
+}
+
+/* What a set of flows shows: the hash of a bundle takes ports, and seldom an echo's identifier. */
+static void path_show_flows(const struct path *path, const struct check_result *result,
+			    struct evidence *evidence)
+{
+	unsigned shown = path->flow_count;
+
+	if (evidence->kind == PROBE_ECHO)
+		shown = 1;
+	else if (evidence->kind == PROBE_UDP && shown > FLOWS_SLOW)
+		shown = result->flows_known;
+	evidence->flows = (uint8_t)path->flow_count;
+	evidence->flows_shown = (uint8_t)shown;
 }
 
 void path_decide(struct path *path, struct check_result *result, struct judgement *ret)
@@ -272,11 +378,7 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path->hint = result->main.outcome == OUTCOME_LESS || result->main.outcome == OUTCOME_UNDECIDED ?
 			     result->main.passes : 0;
 	path_keep(path, result);
-	if (result->sampled && !result->lossy) {
-		/* it was looked into: suspicion begins anew */
-		path->full_loss = (struct loss){ 0, 0 };
-		path->control_loss = (struct loss){ 0, 0 };
-	}
+	path_take_sample(path, result);
 	path_weigh(path, result, ret);
 	if (ret->verdict == VERDICT_UNKNOWN)
 		return;
@@ -284,6 +386,7 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path->evidence = result->main.outcome == OUTCOME_NOTHING && result->has_second ?
 				 result->second : result->main;
 	path->evidence.echo_limit = limit;
+	path_show_flows(path, result, &path->evidence);
 	/* where echo is no measure of the path the other method takes its place */
 	if (limit && path->second_passes)
 		path->kind = path->dossier->second.kind;

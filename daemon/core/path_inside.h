@@ -16,5 +16,13 @@ unsigned path_rounds_wanted(const struct path *path, const struct judgement *now
 /* Takes over what does not depend on the verdict: counters, loss, round-trip time. */
 void path_learn(struct path *path, const struct check *check);
 
+/* Bits: the flows that the next check asks. */
+uint64_t path_flows_to_ask(const struct path *path, enum probe_kind kind, uint32_t full);
+/* Keeps what the check says of its flows, and adds to it what is known of the others. */
+void path_flows_learn(struct path *path, const struct check *check, struct check_result *result);
+void path_flows_forget(struct path *path);
+/* Some were never asked: the next check is not to wait for its interval. */
+bool path_flows_pending(const struct path *path);
+
 /* The verdict of the check, or of the trouble that forbids one. */
 void path_decide(struct path *path, struct check_result *result, struct judgement *ret);

@@ -36,6 +36,7 @@ struct roster {
 	unsigned peer_count;
 	struct link_state **links; /* in the order of their indexes */
 	unsigned link_count;
+	uint64_t reports_ignored;  /* "too big" about packets that no running round sent */
 };
 
 /* The worst path of a peer; NULL when it has none. */

@@ -11,6 +11,7 @@
 #include "round_plan.h"
 
 #define UDP_SPACING_USEC (1050 * USEC_PER_MSEC) /* hosts limit port unreachable to one a second */
+#define PATIENCE_MOST 3U
 #define DOUBTFUL_SILENT 2U
 #define COOKIES_MOST 16U
 #define GENTLE_USEC (1100 * USEC_PER_MSEC)
@@ -35,11 +36,9 @@ static struct try *round_try_of_syn(struct round *round, const struct answer *an
 	for (unsigned i = 0; i < round->tries.count; i++) {
 		struct try *try = &round->tries.list[i];
 		uint16_t sequence = (uint16_t)(round->settings.first_sequence + i);
-		uint64_t nonce = probe_nonce(PROBE_SYN, round->settings.nonce, sequence);
-		uint32_t number = (uint32_t)(nonce & 0xffff) << 16 | sequence;
 		uint32_t data = try->size - round->settings.plain;
 
-		if (answer->acknowledged == number + 1 || answer->acknowledged == number + 1 + data)
+		if (probe_syn_answered(round->settings.nonce, sequence, data, answer->acknowledged))
 			return try;
 	}
 	return NULL;
@@ -198,20 +197,11 @@ static void round_unreachable(struct round *round, const struct answer *answer)
 		round->hopeless = true;
 }
 
-/* A quote of a UDP datagram may be too short to show which of the two kinds it was. */
-static bool kind_fits(enum probe_kind asked, const struct answer *answer)
-{
-	bool udp = asked == PROBE_UDP || asked == PROBE_RESPONDER;
-	bool about_udp = answer->probe == PROBE_UDP || answer->probe == PROBE_RESPONDER;
-
-	return asked == answer->probe || (udp && about_udp && !answer->has_nonce);
-}
-
 bool round_answer(struct round *round, const struct answer *answer, uint64_t now_usec)
 {
 	struct try *try;
 
-	if (round->done || !kind_fits(round->settings.kind, answer))
+	if (round->done || !probe_kind_fits(round->settings.kind, answer))
 		return false;
 	try = round_try(round, answer);
 	if (!try || !answer_fits(round, answer, try))
@@ -366,6 +356,20 @@ static uint32_t plan_bytes(const struct round *round)
 	return bytes;
 }
 
+uint64_t turn_book_slow(const struct turn *turn, uint64_t at_usec, unsigned patience)
+{
+	return turns_book(&turn->pace->turns, turn->to, at_usec, UDP_SPACING_USEC << patience);
+}
+
+/* A host whose other addresses are asked too, or that others ask, answers us less often. */
+static unsigned round_patience(const struct round *round)
+{
+	unsigned silent = round_count(round, round->settings.control, TRY_SILENT);
+	unsigned most = search_floor(&round->tries) > 0 ? PATIENCE_MOST : 1;
+
+	return silent < most ? silent : most;
+}
+
 static uint64_t round_book(struct round *round, struct turn *turn, uint64_t now_usec)
 {
 	uint64_t at = pace_book(turn->pace, now_usec, plan_bytes(round));
@@ -376,10 +380,7 @@ static uint64_t round_book(struct round *round, struct turn *turn, uint64_t now_
 	}
 	if (round->settings.kind != PROBE_UDP)
 		return at;
-	if (at < *turn->udp_usec)
-		at = *turn->udp_usec;
-	*turn->udp_usec = at + UDP_SPACING_USEC;
-	return at;
+	return turn_book_slow(turn, at, round_patience(round));
 }
 
 /* Many paths often lead through one bottleneck. It is a suggestion, as a report is. */

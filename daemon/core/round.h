@@ -22,8 +22,10 @@ struct round_settings {
 	uint32_t full;
 	uint32_t control;
 	uint32_t least;          /* smallest MTU that a router may name */
+	uint32_t sane;           /* hosts make no use of a smaller one */
 	uint32_t plain;          /* PROBE_SYN: size of one without data */
 	uint32_t hint;           /* what passed in the last round, 0 none */
+	uint32_t proven;         /* the round before found by silence that no more passes; 0 none did */
 	unsigned tries;
 	unsigned first_sign;     /* tries of the control before a path counts as dead */
 	uint64_t longest_usec;   /* then it ends undecided */
@@ -86,13 +88,16 @@ void round_begin(struct round *round, const struct round_settings *settings, uin
 /* True when the answer belongs to this round (sequence, size, nonce); step afterwards. */
 bool round_answer(struct round *round, const struct answer *answer, uint64_t now_usec);
 
-/* When something may be sent: the budget of all, and for what hosts answer once a second only, the
- * peer's own turn. And what other paths that begin alike have found out meanwhile. */
+/* When something may be sent: the budget of all, and the turn of the address it goes to.
+ * And what other paths that begin alike have found out meanwhile. */
 struct turn {
 	struct pace *pace;
 	uint32_t *passes;           /* the last size found where larger ones fail, 0 none; or NULL */
-	uint64_t *udp_usec;         /* next PROBE_UDP to this peer; the owner's */
+	const struct address *to;
 };
+
+/* Books a packet that is answered once a second only. `patience` doubles the spacing so often. */
+uint64_t turn_book_slow(const struct turn *turn, uint64_t at_usec, unsigned patience);
 
 /* The kernel dropped packets: what was not answered tells nothing. */
 void round_overflow(struct round *round);

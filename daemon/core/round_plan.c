@@ -114,6 +114,8 @@ static uint64_t round_finish(struct round *round, enum round_outcome outcome)
 	}
 	evidence->outcome = outcome;
 	evidence->passes = search_floor(&round->tries);
+	evidence->fails_below = outcome == OUTCOME_LESS ?
+					search_exception(&round->tries, round->settings.control) : 0;
 	evidence->refused = outcome == OUTCOME_LESS &&
 			    round_count(round, evidence->full, TRY_REFUSED) > 0;
 	if (outcome == OUTCOME_LESS || outcome == OUTCOME_FULL)
@@ -267,6 +269,18 @@ static bool boundary_wants_quiet(const struct round *round, unsigned needed)
 	return round->quiet < quiet_needed(round, needed);
 }
 
+/* How many failures of the size above the floor prove it. Where the round before did by silence, and
+ * nothing was lost in either, half of them. */
+static unsigned boundary_needed(const struct round *round, uint32_t floor)
+{
+	unsigned needed = round_needed(round), half = (round->settings.tries + 1) / 2;
+
+	if (round->tries.view == VIEW_RETURN || floor != round->settings.proven ||
+	    round_loss(round).lost > 0)
+		return needed;
+	return needed < half ? needed : half;
+}
+
 static uint64_t plan_quiet(struct round *round, uint64_t now_usec)
 {
 	uint64_t again = round->oversize_usec + QUIET_USEC;
@@ -281,7 +295,7 @@ static uint64_t plan_quiet(struct round *round, uint64_t now_usec)
 /* Nothing lies between floor and suspect: prove it. */
 static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_usec)
 {
-	unsigned needed = round_needed(round);
+	unsigned needed = round_needed(round), edge = boundary_needed(round, floor);
 	unsigned above = search_failures(&round->tries, floor + 1);
 	unsigned whole = search_failures(&round->tries, round->goal);
 	uint64_t settled = round->oversize_usec + round_settle(round);
@@ -290,9 +304,9 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 	round->boundary = round->tries.view == VIEW_FORWARD ? floor : 0;
 	if (!gap && boundary_reported(round, floor))
 		return round_finish(round, OUTCOME_LESS);
-	if (above < needed || whole < needed) {
+	if (above < edge || whole < needed) {
 		plan_add(round, floor);
-		if (above < needed && floor + 1 < round->goal)
+		if (above < edge && floor + 1 < round->goal)
 			plan_add(round, floor + 1);
 		if (whole < needed)
 			plan_add(round, round->goal);

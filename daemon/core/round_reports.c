@@ -38,8 +38,11 @@ static const struct round_report *report_chain(const struct round *round)
 	for (unsigned i = 0; report && i < REPORTS_LARGEST; i++) {
 		if (report->mtu < round->settings.least || report->mtu >= report->size)
 			return NULL;
-		if (report->mtu <= round->evidence.passes)
+		if (report->mtu == round->evidence.passes)
 			return report;
+		/* a little too small does no harm; far too small is no size to live with */
+		if (report->mtu < round->evidence.passes)
+			return report->mtu >= round->settings.sane ? report : NULL;
 		report = round_report_of(round, report->mtu);
 	}
 	return NULL;

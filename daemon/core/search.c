@@ -101,6 +101,32 @@ uint32_t search_suspect(const struct tries *tries)
 	return suspect;
 }
 
+static bool size_never_passed(const struct tries *tries, uint32_t size)
+{
+	for (unsigned i = 0; i < tries->count; i++)
+		if (tries->list[i].size == size && try_passed(&tries->list[i], tries->view))
+			return false;
+	return true;
+}
+
+uint32_t search_exception(const struct tries *tries, uint32_t control)
+{
+	uint32_t floor = search_floor(tries), exception = 0;
+
+	for (unsigned i = 0; i < tries->count; i++) {
+		const struct try *try = &tries->list[i];
+
+		if (try->state != TRY_SILENT || try->size >= floor)
+			continue;
+		if (try->size <= control)
+			return 0;
+		if (try->size > exception && search_failures(tries, try->size) > 0 &&
+		    size_never_passed(tries, try->size))
+			exception = try->size;
+	}
+	return exception;
+}
+
 struct loss search_loss(const struct tries *tries)
 {
 	uint32_t floor = search_floor(tries);

@@ -62,6 +62,10 @@ unsigned search_failures(const struct tries *tries, uint32_t size);
 /* The smallest size above the floor that failed at least once; 0 none. */
 uint32_t search_suspect(const struct tries *tries);
 
+/* A size below the floor of which every try failed, though none of the same bursts' controls did: the
+ * sizes of this path do not fail in order; 0 none. */
+uint32_t search_exception(const struct tries *tries, uint32_t control);
+
 /* Tries of sizes up to the floor: how many are decided, how many of these were lost. */
 struct loss search_loss(const struct tries *tries);
 

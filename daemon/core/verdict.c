@@ -106,6 +106,10 @@ static void judge_nothing(const struct path_facts *facts, const struct evidence 
 	ret->verdict = stranger || evidence->connects ? VERDICT_UNVERIFIABLE : VERDICT_UNREACHABLE;
 	if (evidence->connects)
 		ret->reason = REASON_NO_SIZES;
+	if (evidence->kind == PROBE_RESPONDER && evidence->refused_by_peer) {
+		ret->verdict = VERDICT_UNVERIFIABLE;
+		ret->reason = REASON_NO_RESPONDER;
+	}
 }
 
 /* What is known of the way back when the full size arrived. */
@@ -288,11 +292,7 @@ static void weigh_return(const struct testimony *testimony, struct judgement *re
 static void weigh_hole(const struct path_facts *facts, const struct testimony *testimony,
 		       struct judgement *ret, uint32_t *ret_echo_limit)
 {
-	if (testimony->lossy) {
-		ret->verdict = VERDICT_LOSSY;
-		ret->path_mtu = testimony->main->full;
-		ret->locus = LOCUS_NONE;
-	} else if (testimony->locus == LOCUS_AFTER &&
+	if (testimony->locus == LOCUS_AFTER &&
 		   address_equal(&testimony->hop, &facts->told_by)) {
 		/* the last hop it reached told somebody else of the same size: it limits its reports */
 		struct evidence told = *testimony->main;
@@ -313,14 +313,50 @@ static void weigh_hole(const struct path_facts *facts, const struct testimony *t
 		passed.kind = PROBE_SYN; /* proven forward only, by other packets than echoes */
 		*ret_echo_limit = testimony->main->passes;
 		verdict_judge(facts, &passed, ret);
-	} else if (facts->borne_out) {
+	} else if (facts->borne_out || testimony->router_fails) {
 		ret->confirmed = true;
 	}
 }
 
+/* Which way it is lost too often: only a responder tells the two apart. */
+static void weigh_lossy(const struct testimony *testimony, struct judgement *ret)
+{
+	bool there = testimony->lossy_there, back = testimony->lossy_back;
+
+	ret->verdict = VERDICT_LOSSY;
+	ret->path_mtu = testimony->main->full;
+	ret->locus = LOCUS_NONE;
+	ret->direction = testimony->main->kind == PROBE_ECHO ? DIRECTION_UNKNOWN :
+			 there && back ? DIRECTION_BOTH : back ? DIRECTION_RETURN : DIRECTION_FORWARD;
+	if (back)
+		ret->return_mtu = testimony->main->full;
+}
+
+/* Large and small alike get lost on some flows: a fault, but none of a size. */
+static void weigh_dead_flows(struct judgement *ret)
+{
+	ret->verdict = VERDICT_PARTIAL;
+	ret->reason = REASON_FLOWS_DEAD;
+	ret->direction = DIRECTION_UNKNOWN;
+	ret->confirmed = false;
+}
+
+/* The method that was asked for is not answered. */
+static void weigh_silence(const struct path_facts *facts, const struct testimony *testimony,
+			  struct judgement *ret)
+{
+	if (!testimony->only_life) {
+		verdict_judge(facts, testimony->second, ret);
+		return;
+	}
+	ret->verdict = VERDICT_UNVERIFIABLE;
+	ret->reason = REASON_NO_RESPONDER;
+}
+
 static void weigh_locus(const struct testimony *testimony, struct judgement *ret)
 {
-	bool hole = ret->verdict == VERDICT_BLACK_HOLE || ret->verdict == VERDICT_PARTIAL;
+	bool hole = ret->verdict == VERDICT_BLACK_HOLE ||
+		    (ret->verdict == VERDICT_PARTIAL && ret->reason != REASON_FLOWS_DEAD);
 
 	if (hole && ret->direction == DIRECTION_RETURN)
 		ret->locus = LOCUS_NONE;
@@ -338,13 +374,17 @@ void verdict_weigh(const struct path_facts *facts, const struct testimony *testi
 	/* where the first method is deaf the second speaks for the path */
 	if (testimony->main->outcome == OUTCOME_NOTHING && testimony->second &&
 	    facts->trouble == REASON_NONE)
-		verdict_judge(facts, testimony->second, ret);
+		weigh_silence(facts, testimony, ret);
+	else if ((ret->verdict == VERDICT_BLACK_HOLE || ret->verdict == VERDICT_CONSISTENT ||
+		  ret->verdict == VERDICT_UNKNOWN) &&
+		 (testimony->lossy_there || testimony->lossy_back))
+		weigh_lossy(testimony, ret);
 	else if (ret->verdict == VERDICT_BLACK_HOLE && ret->direction == DIRECTION_RETURN)
 		weigh_return(testimony, ret);
 	else if (ret->verdict == VERDICT_BLACK_HOLE)
 		weigh_hole(facts, testimony, ret, ret_echo_limit);
-	else if (ret->verdict == VERDICT_CONSISTENT && testimony->lossy)
-		ret->verdict = VERDICT_LOSSY;
+	else if (ret->verdict == VERDICT_CONSISTENT && testimony->flows_dead > 0)
+		weigh_dead_flows(ret);
 	else if (ret->verdict == VERDICT_UNKNOWN && testimony->irregular) {
 		/* what was true before is not shown to be true now */
 		ret->verdict = VERDICT_UNVERIFIABLE;

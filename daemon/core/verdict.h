@@ -61,6 +61,8 @@ enum reason {
 	REASON_SILENT,         /* no answer and no word why */
 	REASON_IRREGULAR,      /* answers come too irregularly to tell sizes apart */
 	REASON_NO_SIZES,       /* it connects, but nothing of any size is answered */
+	REASON_NO_RESPONDER,   /* it lives, but no responder answers there */
+	REASON_FLOWS_DEAD,     /* some flows carry nothing at all */
 };
 
 enum round_outcome {
@@ -92,6 +94,10 @@ struct evidence {
 	struct address error_from;
 	bool error_is_own;        /* it came from this host: its neighbour did not answer */
 	uint64_t rtt_usec;        /* of the control, 0 unknown */
+	uint32_t fails_below;     /* a size below what passes that was lost all the same, 0 none */
+	uint8_t flows;            /* how many there are, */
+	uint8_t flows_shown;      /* and how many went a way of their own, as far as known */
+	bool refused_by_peer;     /* the peer itself says that nothing listens there */
 	uint32_t echo_limit;      /* echo alone ends here, though another method passes; 0 it does not */
 };
 
@@ -133,9 +139,12 @@ struct testimony {
 	const struct evidence *second; /* another method's, NULL none */
 	unsigned flows;
 	unsigned flows_full;           /* that carry the full size */
+	unsigned flows_dead;           /* that carry nothing, though others do */
 	enum locus locus;              /* where it is lost, by a walk; LOCUS_NONE not known */
 	struct address hop;
-	bool lossy;                    /* the full size passes, but is lost too often */
+	bool router_fails;             /* a router before the peer bears the fault out */
+	bool only_life;                /* the second shows no more than that the peer lives */
+	bool lossy_there, lossy_back;  /* the full size passes, but is lost too often */
 	bool irregular;                /* too many checks in a row ended undecided */
 };
 

@@ -103,6 +103,30 @@ static bool fails_alike(const struct path *path, const struct path *other,
 	return is_other(path, other) && path_fails(other) && other->evidence.passes == mine->passes;
 }
 
+/* It fails by other packets than echoes: that is no policy against pings. */
+static bool fails_beyond_echo(const struct path *path)
+{
+	const struct evidence *second = &path_dossier(path)->second;
+
+	return path->evidence.kind != PROBE_ECHO || path->evidence.reported ||
+	       (path->second_passes == path->evidence.passes && second->outcome == OUTCOME_LESS &&
+		second->kind != PROBE_ECHO && second->passes == path->evidence.passes);
+}
+
+/*
+ * Hosts of one administrator often share a rule against large pings, and its number. So the number
+ * alone proves nothing: either the other one fails by other packets too, or both once sent echoes
+ * of that size back, which nobody with such a rule does, and no longer do.
+ */
+static bool bears_out(const struct path *path, const struct path *other,
+		      const struct evidence *mine)
+{
+	if (!fails_alike(path, other, mine) || other->evidence.full != mine->full)
+		return false;
+	return fails_beyond_echo(other) || (other->facts.whole_back >= mine->full &&
+					    path->facts.whole_back >= mine->full);
+}
+
 static bool compare_faults(const struct witnesses *witnesses, enum testimony_kind kind,
 			   const struct path *path, const struct evidence *mine)
 {
@@ -110,7 +134,7 @@ static bool compare_faults(const struct witnesses *witnesses, enum testimony_kin
 		witnesses->rows[row_of_size(kind, path->route.link, mine->passes)];
 
 	for (; other; other = other->next_witness)
-		if (fails_alike(path, other, mine) && other->evidence.full == mine->full)
+		if (bears_out(path, other, mine))
 			return true;
 	return false;
 }

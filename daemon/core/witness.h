@@ -25,7 +25,7 @@ void witness_remove(struct path *path);
 
 /*
  * Sets borne_out, refuted and told_by of the path's facts by what all others say. One that fails at
- * the same size on the same link bears a fault out; one that passes through this peer refutes it,
+ * the same size on the same link bears a fault out, unless both may only share a rule against pings; one that passes through this peer refutes it,
  * since the peer only keeps large pings from itself.
  */
 void witness_compare(const struct witnesses *witnesses, struct path *path);

@@ -164,7 +164,8 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 	case REASON_NO_SIZES:
 		return strdup("run mtuwatchd with Responder=yes on the peer and Method=responder here");
 	case REASON_SEND_REFUSED:
-		return advice("\"nft list ruleset\": find the output rule that drops %s",
+		return advice("\"nft list ruleset\", or \"iptables-save\" where that is in use, shows "
+			      "this host's packet filter: find the output rule that drops %s",
 			      probes_of(peer->settings.method));
 	case REASON_NO_ADDRESS:
 		return advice("%s, or see what \"getent ahosts\" says of that name",
@@ -186,6 +187,12 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 			      address);
 	case REASON_HOST_UNREACHABLE:
 		return advice("\"tracepath %s\" shows how far packets get", address);
+	case REASON_NO_RESPONDER:
+		return strdup("run mtuwatchd with Responder=yes on the peer; if it does, a firewall "
+			      "drops UDP to its port, or Port= is another one");
+	case REASON_FLOWS_DEAD:
+		return strdup("one member of a bond, or one of several equal routes, loses everything: "
+			      "look at the state of each, at both ends");
 	case REASON_NONE:
 	case REASON_SILENT:
 		return advice_silent(peer, path);
@@ -207,6 +214,8 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 	case VERDICT_REDUCED:
 		return advice_reduced(path, judgement);
 	case VERDICT_PARTIAL:
+		if (judgement->reason == REASON_FLOWS_DEAD)
+			return advice_reason(peer, path, judgement->reason);
 		return advice("one member of a bond, or one of several equal routes, carries only "
 			      "%u bytes: compare their MTUs at both ends and on the switches",
 			      judgement->path_mtu);
@@ -216,7 +225,8 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			"for a policer on the way");
 	case VERDICT_UNVERIFIABLE:
 		/* a stranger's silence is nothing to be mended */
-		if (judgement->reason == REASON_NO_SIZES || judgement->reason == REASON_IRREGULAR)
+		if (judgement->reason == REASON_NO_SIZES || judgement->reason == REASON_IRREGULAR ||
+		    judgement->reason == REASON_NO_RESPONDER)
 			return advice_reason(peer, path, judgement->reason);
 		return strdup("");
 	case VERDICT_MISCONFIGURED:
@@ -263,6 +273,11 @@ char *words_finding_advice(const struct finding *finding)
 			      finding->should, finding->is);
 	case FINDING_WRONG_LINK:
 		return advice("mend the route that leads out of %s, or Interface= of this peer", link);
+	case FINDING_FLOWS_UNPROVEN:
+		if (finding->is == 1)
+			return strdup("set Port= to one that answers TCP, or run mtuwatchd with "
+				      "Responder=yes on the peer");
+		return strdup("nothing: the others are asked in turn; Method=tcp asks all at once");
 	case FINDING_ECHO_LIMITED:
 		return strdup("nothing, where large pings are meant to be dropped; mtuwatchd with "
 			      "Responder=yes on the peer tells of both ways");

@@ -168,7 +168,17 @@ static int request_read(sd_bus_message *call, struct config_peer **ret, sd_bus_e
 	return 0;
 }
 
-static int probe_refused(int r, sd_bus_error *error)
+/* Which of them it is. */
+static const char *missing_link(const struct bus *bus, const struct config_peer *request)
+{
+	for (unsigned i = 0; i < request->interface_count; i++)
+		if (!roster_link(bus->roster, request->interfaces[i]))
+			return request->interfaces[i];
+	return "";
+}
+
+static int probe_refused(int r, const struct bus *bus, const struct config_peer *request,
+			 sd_bus_error *error)
 {
 	if (r == -EBUSY)
 		return sd_bus_error_set(error, BUS_NAME ".RateLimited",
@@ -177,6 +187,8 @@ static int probe_refused(int r, sd_bus_error *error)
 		return sd_bus_error_set(error, BUS_NAME ".BadAddress",
 					"expected the address of another host, this one is this "
 					"host's own");
+	if (r == -ENODEV)
+		return bad_option("Interface", missing_link(bus, request), "there is no such link", error);
 	return r;
 }
 
@@ -194,7 +206,7 @@ static int probe_allowed(struct bus_check *check, sd_bus_error *error)
 	if (r < 0)
 		return r;
 	r = bus->handlers.probe(check, request, bus->userdata); /* may have ended the check */
-	return r < 0 ? probe_refused(r, error) : 1;
+	return r < 0 ? probe_refused(r, bus, request, error) : 1;
 }
 
 /* What is written wrong is told before anybody is asked for a password. */

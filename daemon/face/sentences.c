@@ -111,6 +111,9 @@ char *words_reason(const struct peer *peer, const struct path *path,
 	case REASON_WRONG_LINK:
 		return reason_wrong_link(path);
 	case REASON_SEND_REFUSED:
+		if (judgement->verdict == VERDICT_MISCONFIGURED)
+			return sentence("this host's own packet filter refuses more than %u bytes",
+					judgement->path_mtu);
 		return strdup("this host's own packet filter refuses to send");
 	case REASON_NO_ADDRESS:
 		return strdup("its host name has no address now");
@@ -130,6 +133,12 @@ char *words_reason(const struct peer *peer, const struct path *path,
 		return strdup("answers come too irregularly to tell sizes apart");
 	case REASON_NO_SIZES:
 		return strdup("it takes TCP connections, but nothing it answers tells a size");
+	case REASON_NO_RESPONDER:
+		return sentence("it is alive, but no mtuwatchd answers on its UDP port %u",
+				path_port(path, PROBE_RESPONDER));
+	case REASON_FLOWS_DEAD:
+		return sentence("%u of %u flows get no answer at all, to large or small packets",
+				path->flows_faulty, path->flow_count);
 	case REASON_SILENT:
 		return reason_no_word(peer, judgement);
 	}
@@ -258,6 +267,12 @@ static char *body_black_hole(const struct peer *peer, const struct path *path,
 
 	if (!where || !other || !doubt)
 		return NULL;
+	/* not every size above was asked, and some do not fail in order */
+	if (path->evidence.fails_below && path->evidence.passes == mtu)
+		return sentence("packets of %u bytes pass, but of %u and of %u get lost without a "
+				"word%s: sizes do not fail in order%s%s%s",
+				mtu, path->evidence.fails_below, path->facts.expected, where, beside,
+				other, doubt);
 	return sentence("packets above %u bytes get lost without a word%s, %u expected%s%s%s", mtu,
 			where, path->facts.expected, beside, other, doubt);
 }
@@ -306,11 +321,14 @@ static char *verdict_body(const struct peer *peer, const struct path *path,
 	case VERDICT_BLACK_HOLE:
 		return body_black_hole(peer, path, judgement, beside);
 	case VERDICT_PARTIAL:
+		if (judgement->reason == REASON_FLOWS_DEAD)
+			return sentence("%s, others carry %u; that is no matter of size", reason,
+					judgement->path_mtu);
 		return body_partial(peer, path, judgement, beside);
 	case VERDICT_LOSSY:
-		return sentence(
-			"packets of %u bytes pass, but get lost far more often than small ones%s",
-			path->facts.expected, beside);
+		return sentence("packets of %u bytes pass, but get lost far more often than small "
+				"ones%s%s",
+				path->facts.expected, way_of(judgement->direction), beside);
 	case VERDICT_MISCONFIGURED:
 		return body_misconfigured(path, judgement, reason);
 	case VERDICT_UNKNOWN:
@@ -376,6 +394,13 @@ char *words_finding_text(const struct finding *finding)
 				finding->is, finding->should);
 	case FINDING_WRONG_LINK:
 		return sentence("packets leave by %s, not by the link that Interface= names", link);
+	case FINDING_FLOWS_UNPROVEN:
+		if (finding->is == 1)
+			return sentence("%u flows were asked by ICMP echo, whose identifiers bundles seldom "
+					"look at: all of them may have gone one way",
+					finding->should);
+		return sentence("%u of %u flows were asked so far, a few at a time", finding->is,
+				finding->should);
 	case FINDING_ECHO_LIMITED:
 		return sentence("ICMP echo is answered up to %u bytes only, of %u that were tried, "
 				"though larger packets of another kind arrive",

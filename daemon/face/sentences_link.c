@@ -175,6 +175,7 @@ char *words_link_finding_text(const struct finding *finding)
 	case FINDING_CACHED_PMTU_STALE:
 	case FINDING_SOCKET_MSS_BELOW_PATH:
 	case FINDING_CONNECTIONS_STALLED:
+	case FINDING_FLOWS_UNPROVEN:
 		break;
 	}
 	return strdup("");
@@ -282,6 +283,7 @@ char *words_link_finding_advice(const struct finding *finding)
 	case FINDING_CACHED_PMTU_STALE:
 	case FINDING_SOCKET_MSS_BELOW_PATH:
 	case FINDING_CONNECTIONS_STALLED:
+	case FINDING_FLOWS_UNPROVEN:
 		break;
 	}
 	return strdup("");

@@ -175,6 +175,8 @@ const char *words_finding(enum finding_id id)
 		return "return-smaller";
 	case FINDING_WRONG_LINK:
 		return "wrong-link";
+	case FINDING_FLOWS_UNPROVEN:
+		return "flows-unproven";
 	case FINDING_ECHO_LIMITED:
 		return "echo-limited";
 	case FINDING_INBOUND_OVERSIZE:

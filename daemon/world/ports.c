@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "reserved.h"
+
 #define ASKED_MOST 16 /* sockets, when silence is looked into */
 
 struct port {
@@ -175,6 +177,8 @@ int ports_keep(struct ports *ports, enum probe_kind kind, uint8_t family, uint16
 
 	if (kind == PROBE_ECHO || number == 0)
 		return -EINVAL;
+	if (reserved_port(number))
+		return -EADDRINUSE;
 	port = malloc(sizeof(*port));
 	if (port == NULL)
 		return -ENOMEM;

@@ -25,9 +25,7 @@ def probe(network, family):
           [answer[key] for key in ("Verdict", "PathMTU", "ReturnMTU", "ExpectedMTU", "Method", "Flows",
                                    "FlowsFaulty")],
           ["consistent", 4000, 0, 4000, "tcp", 4, 0])
-    answer = daemon.probe(B[family], Interface="eth9")
-    equal("verdict by no link", answer["Verdict"], "unreachable")
-    assert "eth9" in answer["Reason"], answer["Reason"]
+    refused(daemon, "Interface=eth9: there is no such link", B[family], Interface="eth9")
     limit(s1, 1500)
     answer = daemon.probe(B[family])
     equal("answer, black hole", (answer["Verdict"], answer["PathMTU"]), ("black-hole", 1500))
@@ -117,11 +115,9 @@ def once_options(network, family):
     status, out, _ = once(daemon, "--expect=9500", B[family])
     equal("exit status, more than the link has", status, 1)
     assert "misconfigured" in out and "9500" in out, out
-    status, out, _ = once(daemon, "--json=short", "--interface=eth0", "--interface=eth9", B[family])
-    equal("exit status, two links", status, 3)
-    peer, = peers_of(json.loads(out))
-    equal("paths", {p["Interface"]: p["Verdict"] for p in peer["Paths"]},
-          {"eth0": "consistent", "eth9": "unreachable"})
+    status, out, errors = once(daemon, "--interface=eth0", "--interface=eth9", B[family])
+    equal("exit status, a link that is not there", (status, out), (64, ""))
+    assert "--interface=eth9: there is no such link" in errors, errors
     for words in (("--expect=12", B[family]), ("--method=smoke", B[family]), ("--flows=65", B[family]),
                   ("--port=0", B[family]), ("--interface=a/b", B[family]), ("--expect=9000",),
                   ("224.0.0.1",), ("127.0.0.1",)):

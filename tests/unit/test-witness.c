@@ -17,7 +17,9 @@ static bool all_bear_out(const struct path *paths, const struct path *path)
 		if (other != path && other->route.link == path->route.link &&
 		    !address_equal(&other->address, &path->address) &&
 		    other->evidence.outcome == OUTCOME_LESS &&
-		    other->evidence.passes == mine->passes && other->evidence.full == mine->full)
+		    other->evidence.passes == mine->passes && other->evidence.full == mine->full &&
+		    (other->evidence.kind != PROBE_ECHO || other->evidence.reported ||
+		     (other->facts.whole_back >= mine->full && path->facts.whole_back >= mine->full)))
 			return true;
 	return false;
 }
@@ -71,6 +73,8 @@ static void path_roll(struct path *path, uint64_t *dice)
 	path->evidence.passes = sizes[dice_roll(dice) % 2];
 	path->evidence.full = sizes[1 + dice_roll(dice) % 2];
 	path->evidence.reported = dice_roll(dice) % 2;
+	path->evidence.kind = dice_roll(dice) % 2 ? PROBE_SYN : PROBE_ECHO;
+	path->facts.whole_back = dice_roll(dice) % 2 ? 9000 : 0;
 	path->evidence.router = scene_address(ADDRESS_IPV4, 100 + dice_roll(dice) % 3);
 	path->announced.verdict = dice_roll(dice) % 2 ? VERDICT_CONSISTENT : VERDICT_BLACK_HOLE;
 	path->announced.path_mtu = sizes[1 + dice_roll(dice) % 2];

@@ -36,6 +36,7 @@ START_TEST(words_of_the_contract)
 		"return-smaller",      "wrong-link",	       "echo-limited",
 		"inbound-oversize",    "neighbour-frame-smaller",
 		"cached-pmtu-stale",   "socket-mss-below-path", "connections-stalled",
+		"flows-unproven",
 		"vlan-above-parent",   "member-differs",       "bridge-lowered-by-port",
 		"tunnel-too-large",    "pair-differs",	       "ipv6-lost",
 		"more-findings"};

@@ -25,8 +25,13 @@ static enum verdict world_truth(const struct world *world)
 	if (world->limit >= world->link_mtu)
 		return VERDICT_CONSISTENT;
 	switch (world->router) {
-	case ROUTER_HONEST:
 	case ROUTER_TOO_LITTLE:
+		/* a host makes 552 of less, and then sends what it likes in pieces */
+		if (world->family == ADDRESS_IPV4 && world->limit > CONTROL_IPV4 &&
+		    world_reported_mtu(world, world->link_mtu) < 552)
+			return VERDICT_BLACK_HOLE;
+		return VERDICT_REDUCED;
+	case ROUTER_HONEST:
 	case ROUTER_LIMITED:
 	case ROUTER_CHAIN:
 		return VERDICT_REDUCED;
@@ -34,6 +39,7 @@ static enum verdict world_truth(const struct world *world)
 	case ROUTER_ZERO:
 	case ROUTER_TOO_MUCH:
 	case ROUTER_COUNT:
+	case ROUTER_VALUE:
 		break;
 	}
 	return VERDICT_BLACK_HOLE;

@@ -25,6 +25,7 @@ enum router {
 	ROUTER_LIMITED, /* one report a second */
 	ROUTER_CHAIN,   /* two honest ones, the nearer carries more */
 	ROUTER_COUNT,
+	ROUTER_VALUE,   /* reports what the test says */
 };
 
 #define FLOWS_MOST 8
@@ -32,6 +33,7 @@ enum router {
 struct world {
 	uint64_t seed, dice;
 	uint64_t now;
+	uint64_t delay_usec;          /* there and back */
 	uint8_t family;
 	unsigned fail_after;
 	uint32_t link_mtu;
@@ -39,6 +41,10 @@ struct world {
 	uint32_t limit_back;          /* of the way back */
 	uint32_t limit_echo;          /* larger echo requests are dropped by the peer itself */
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
+	unsigned flows_dead;          /* bits: of these flows nothing arrives */
+	bool echo_apart;              /* echoes go where there is no limit */
+	uint32_t lost_from, lost_to;  /* sizes that get lost besides; 0 none */
+	uint32_t value;               /* ROUTER_VALUE */
 	unsigned kinds;               /* bits of enum probe_kind: what the peer answers */
 	bool port_closed;
 	bool fragments_back;          /* a way back that is smaller takes echoes apart */
@@ -47,6 +53,9 @@ struct world {
 	unsigned narrow;
 	unsigned loss_percent;
 	unsigned loss_full_percent;   /* of packets above half the link's MTU, besides */
+	unsigned loss_back_percent;   /* of answers as large */
+	bool unreachables_limited;    /* six port unreachables at once, then one a second */
+	uint64_t unreachables_usec;
 	unsigned answers_per_sec;     /* the peer answers no more, 0: as many as are asked */
 	uint64_t answers_free_usec;
 	enum router router;
@@ -71,7 +80,7 @@ static bool world_chance(struct world *world, unsigned percent)
 
 static void world_deliver(struct world *world, const struct answer *answer, unsigned flow)
 {
-	uint64_t delay = 10000 + world_dice(world) % 2000;
+	uint64_t delay = world->delay_usec + world_dice(world) % 2000;
 
 	if (world->unruly && world_chance(world, 5))
 		delay += world_dice(world) % 200000;
@@ -104,6 +113,8 @@ static uint32_t world_reported_mtu(const struct world *world, uint32_t size)
 		return world->limit + 20;
 	case ROUTER_TOO_LITTLE:
 		return world->limit > least + 100 ? world->limit - 100 : least;
+	case ROUTER_VALUE:
+		return world->value;
 	case ROUTER_CHAIN:
 		return size > world_near(world) ? world_near(world) : world->limit;
 	case ROUTER_NONE:
@@ -150,6 +161,25 @@ static bool world_peer_answers(struct world *world)
 	return true;
 }
 
+static bool world_unreachable(struct world *world)
+{
+	uint64_t earliest = world->now - 6 * USEC_PER_SEC;
+
+	if (!world->unreachables_limited)
+		return true;
+	if (world->unreachables_usec < earliest)
+		world->unreachables_usec = earliest;
+	if (world->unreachables_usec + USEC_PER_SEC > world->now)
+		return false;
+	world->unreachables_usec += USEC_PER_SEC;
+	return true;
+}
+
+static bool world_lost_back(struct world *world, uint32_t size)
+{
+	return size > world->link_mtu / 2 && world_chance(world, world->loss_back_percent);
+}
+
 /* The peer got the probe: what it answers, and whether that gets back. */
 static void world_peer(struct world *world, struct answer *answer, unsigned flow)
 {
@@ -160,6 +190,8 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 	switch (answer->probe) {
 	case PROBE_ECHO:
 		if (size > world->limit_echo || (size > world->limit_back && !world->fragments_back))
+			return;
+		if (world_lost_back(world, size))
 			return;
 		if (size > world->limit_back)
 			answer->fragment = world->limit_back;
@@ -173,6 +205,8 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 		answer->has_nonce = false;
 		break;
 	case PROBE_UDP:
+		if (!world_unreachable(world))
+			return;
 		answer->kind = ANSWER_DELIVERED;
 		break;
 	case PROBE_RESPONDER:
@@ -181,7 +215,7 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 			answer->cookie = 77;
 			break;
 		}
-		if (size <= world->limit_back)
+		if (size <= world->limit_back && !world_lost_back(world, size))
 			world_deliver(world, answer, flow);
 		answer->kind = ANSWER_DELIVERED;
 		break;
@@ -195,6 +229,12 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 	bool dies = ttl != 0 && ttl <= world->hops;
 
 	world->packets++;
+	if (world->flows_dead >> flow & 1)
+		return;
+	if (world->echo_apart && answer->probe == PROBE_ECHO)
+		limit = world->link_mtu;
+	if (answer->size >= world->lost_from && answer->size < world->lost_to)
+		return;
 	answer->ttl = (uint8_t)(64 - world->hops);
 	if (world->firewall && answer->probe == PROBE_SYN) {
 		answer->ttl = 64;
@@ -371,6 +411,7 @@ static void world_init(struct world *world, uint64_t seed)
 	world->now = 1000 * USEC_PER_SEC;
 	world->family = ADDRESS_IPV4;
 	world->fail_after = 2;
+	world->delay_usec = 10000;
 	world->limit_back = SIZE_LARGEST;
 	world->limit_echo = SIZE_LARGEST;
 	world->kinds = 1U << PROBE_ECHO;
