@@ -56,7 +56,7 @@ static bool prefix_holds(const struct address *prefix, unsigned length, const st
 	return rest == 0 || ((prefix->bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }
 
-static bool hints_hold(const struct route_hints *hints, const struct address *address)
+bool watch_hints_hold(const struct route_hints *hints, const struct address *address)
 {
 	if (hints->all)
 		return true;
@@ -161,11 +161,18 @@ void watch_links_tell(struct watch *watch)
 static void link_expect(const struct watch *watch, struct link_state *state)
 {
 	const struct config_link *config = config_link_for(watch->config, state->link.name);
+	struct link link = state->link;
 
 	state->expected_mtu = config ? config->expect_mtu : 0;
 	state->ignored = config && config->ignore;
-	lint_link(&state->link, state->expected_mtu, &state->findings);
-	far_end_lint(&state->far, &state->link, &state->findings);
+	state->original_mtu = watch_clamp_original(watch, &state->link);
+	/* what we did to it ourselves is no finding */
+	if (state->original_mtu && link.ipv6_mtu == link.mtu)
+		link.ipv6_mtu = state->original_mtu;
+	if (state->original_mtu)
+		link.mtu = state->original_mtu;
+	lint_link(&link, state->expected_mtu, &state->findings);
+	far_end_lint(&state->far, &link, &state->findings);
 	if (state->ignored)
 		state->findings.count = 0;
 }
@@ -216,6 +223,11 @@ static void link_update(struct watch *watch, struct link_state *state, const str
 		link->changed = true;
 	if (before.up != now->up || before.carrier != now->carrier)
 		watch->gateways_dirty = true;
+	/* what we set ourselves was said then */
+	if (now->mtu == link->made_mtu) {
+		link->made_mtu = 0;
+		link->told_mtu = now->mtu;
+	}
 	watch->changed = true;
 }
 
@@ -356,6 +368,7 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	if (path->address.family == ADDRESS_IPV6)
 		watch_look_ipv6(watch, route.link, now_usec);
 	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
+	around.clamped_from = around.link ? watch_clamp_original(watch, around.link) : 0;
 	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
 	around.link_expected = watched ? watched->state.expected_mtu : 0;
 	differs = path_on_surroundings(path, &around);
@@ -370,7 +383,7 @@ static bool path_is_concerned(const struct watch *watch, const struct path *path
 
 	if (links_changed && (!link || link->changed || path->facts.trouble || path->wanted_link[0]))
 		return true;
-	return hints_hold(&watch->hints, &path->address) ||
+	return watch_hints_hold(&watch->hints, &path->address) ||
 	       (watch->hints.count > 0 && path->facts.trouble != REASON_NONE);
 }
 
@@ -432,6 +445,7 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 		discover_again = settle_discover(watch, moment.now_usec);
 	if (links_changed || moment.now_usec >= watch->tell_usec)
 		links_tell_mtu(watch, moment.now_usec);
+	watch_clamps_settle(watch, links_changed);
 	paths_settle(watch, links_changed, moment.now_usec);
 	if (links_changed)
 		watch_neighbours_look(watch);

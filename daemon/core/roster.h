@@ -10,6 +10,7 @@
 struct link_state {
 	struct link link;
 	uint32_t expected_mtu;    /* ExpectMTU= of its [Link], 0 none */
+	uint32_t original_mtu;    /* before a clamp of ours, 0 it has none */
 	struct findings findings;
 	bool ignored;             /* [Link] Ignore=yes */
 	struct far_end far;       /* the other end of its cable */
@@ -33,6 +34,8 @@ enum severity roster_severity(const struct roster *roster);
 enum severity link_state_severity(const struct link_state *state);
 unsigned roster_peers_faulty(const struct roster *roster); /* severity warning or worse */
 unsigned roster_links_faulty(const struct roster *roster);
+
+unsigned roster_clamped(const struct roster *roster);      /* peers and links */
 
 /*
  * What is plugged in at the other ends of the cables that packets take which leave by this link:

@@ -77,6 +77,14 @@ static int parent_of(struct nlattr *attributes[], const struct link *link)
 	return strcmp(link->kind, "veth") == 0 ? 0 : parent;
 }
 
+/* A vxlan does not name what it stands on where others do. */
+static int vxlan_parent(struct nlattr *info)
+{
+	struct nlattr *data = nested(info, IFLA_INFO_DATA);
+
+	return (int)attribute_u32(nested(data, IFLA_VXLAN_LINK), 0);
+}
+
 static enum link_message parse_link(const struct ifinfomsg *info, struct nlattr *attributes[],
 				    struct link *ret)
 {
@@ -100,6 +108,8 @@ static enum link_message parse_link(const struct ifinfomsg *info, struct nlattr 
 		return LINK_MESSAGE_NONE;
 	(void)attribute_text(nested(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind);
 	link.parent = parent_of(attributes, &link);
+	if (link.parent == 0 && strcmp(link.kind, "vxlan") == 0)
+		link.parent = vxlan_parent(attributes[IFLA_LINKINFO]);
 	*ret = link;
 	return LINK_MESSAGE_LINK;
 }
