@@ -18,6 +18,7 @@
 
 #include "face/report.h"
 #include "foreground.h"
+#include "release.h"
 #include "watch.h"
 
 #define EXIT_UNABLE 3
@@ -28,6 +29,7 @@ enum mode {
 	MODE_DAEMON,
 	MODE_TEST_CONFIG,
 	MODE_ONCE,
+	MODE_RELEASE,
 	MODE_DONE, /* --help, --version */
 };
 
@@ -68,6 +70,7 @@ static void print_help(void)
 	     "  --method METHOD auto, icmp, tcp, udp or responder\n"
 	     "  --port PORT     for tcp, udp and responder\n"
 	     "  --flows N       source ports to spread over, 1 to 64\n"
+	     "  --release       take every clamp off that the daemon left on this host, and exit\n"
 	     "  --version\n"
 	     "  --help\n\n"
 	     "Started by hand it shows a table of what it watches. See mtuwatchd(8),\n"
@@ -189,6 +192,7 @@ enum long_option {
 	OPTION_METHOD,
 	OPTION_PORT,
 	OPTION_FLOWS,
+	OPTION_RELEASE,
 	OPTION_VERSION,
 	OPTION_HELP,
 };
@@ -203,6 +207,7 @@ static const struct option long_options[] = {
 	{ "method", required_argument, NULL, OPTION_METHOD },
 	{ "port", required_argument, NULL, OPTION_PORT },
 	{ "flows", required_argument, NULL, OPTION_FLOWS },
+	{ "release", no_argument, NULL, OPTION_RELEASE },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -250,6 +255,9 @@ static int parse_option(struct arguments *ret, int option)
 	case OPTION_PORT:
 	case OPTION_FLOWS:
 		add_request_option(ret, option, optarg);
+		return 0;
+	case OPTION_RELEASE:
+		ret->mode = MODE_RELEASE;
 		return 0;
 	case OPTION_VERSION:
 		puts("mtuwatchd " VERSION);
@@ -432,10 +440,26 @@ static int load_config(const struct arguments *arguments, struct config **ret)
 	return r;
 }
 
+static int run_release(void)
+{
+	int r = release_all(stdout);
+
+	if (r == -EPERM) {
+		fputs("mtuwatchd: CAP_NET_ADMIN is needed to take clamps off: run as root\n", stderr);
+		return EXIT_PRIVILEGE;
+	}
+	if (r < 0)
+		return complain("taking clamps off", r);
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_UNABLE;
+}
+
 static int run(const struct arguments *arguments)
 {
 	struct config *config = NULL;
 
+	/* whatever is in the configuration */
+	if (arguments->mode == MODE_RELEASE)
+		return run_release();
 	if (load_config(arguments, &config) < 0)
 		return EXIT_CONFIG;
 	if (arguments->mode == MODE_TEST_CONFIG) {

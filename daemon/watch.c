@@ -34,6 +34,11 @@ void watch_moment(struct moment *ret)
 	ret->real_usec = clock_usec(CLOCK_REALTIME);
 }
 
+uint64_t watch_now(void)
+{
+	return clock_usec(CLOCK_MONOTONIC);
+}
+
 /* --- the queue --- */
 
 void watch_path_remove(struct watch *watch, struct path *path)
@@ -187,6 +192,11 @@ static void on_check_gone(struct bus_check *check, void *userdata)
 	watch_requests_forget(userdata, check, NULL);
 }
 
+static int on_release(const char *name, void *userdata)
+{
+	return watch_clamps_release(userdata, name);
+}
+
 static int on_reload(char **ret_error, void *userdata)
 {
 	return watch_reload(userdata, ret_error);
@@ -284,7 +294,11 @@ int watch_reload(struct watch *watch, char **ret_error)
 	watch_open_metrics(watch);
 	watch_links_expect(watch);
 	watch_storage_configure(watch);
+	if (watch->clamps)
+		watch_clamps_configured(watch);
 	r = watch_peers_configure(watch);
+	watch_clamps_review(watch);
+	watch_clamps_end_privilege(watch);
 	watch_moment(&moment);
 	watch_links_tell(watch, moment.now_usec);
 	if (r >= 0)
@@ -314,6 +328,10 @@ static int watch_open_world(struct watch *watch)
 	if (r >= 0)
 		r = routes_new(&watch->routes, watch->event, watch_on_route, watch);
 	if (r >= 0)
+		r = watch_clamp_links_init(watch);
+	if (r >= 0)
+		watch_clamps_begin(watch);
+	if (r >= 0)
 		r = names_new(&watch->names, watch->event);
 	return r;
 }
@@ -339,6 +357,7 @@ static int watch_open_bus(struct watch *watch)
 		.probe = on_probe,
 		.check_gone = on_check_gone,
 		.reload = on_reload,
+		.release = on_release,
 	};
 
 	if (!watch->options.on_bus)
@@ -413,6 +432,7 @@ struct watch *watch_free(struct watch *watch)
 {
 	if (!watch)
 		return NULL;
+	watch_clamps_leave(watch);
 	watch->bus = bus_free(watch->bus);
 	watch->metrics = metrics_free(watch->metrics);
 	watch_requests_free(watch);
@@ -430,6 +450,9 @@ struct watch *watch_free(struct watch *watch)
 	prober_free(watch->prober);
 	links_free(watch->links);
 	routes_free(watch->routes);
+	clamps_free(watch->clamps);
+	link_clamps_free(watch->link_clamps);
+	sd_event_source_disable_unref(watch->trial_source);
 	names_free(watch->names);
 	neighbours_free(watch->neighbours);
 	receive_free(watch->receive);

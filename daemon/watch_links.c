@@ -94,6 +94,11 @@ static bool findings_differ(const struct findings *a, const struct findings *b)
 
 static void links_lint(struct watch *watch)
 {
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		struct link_state *state = watch->roster.links[i];
+
+		state->original_mtu = watch_clamp_original(watch, &state->link);
+	}
 	lint_links(&watch->roster);
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
 		struct watched_link *link = (void *)watch->roster.links[i];
@@ -226,7 +231,12 @@ static void links_find_causes(struct watch *watch)
 		if (!state->before.index || !watch_link_mtu_differs(&state->before, &state->link))
 			continue;
 		cause_find(&watch->roster, &gone, state, &link->cause);
-		link->news = true;
+		link->news = link->cause.kind != CAUSE_OWN;
+		if (link->news)
+			continue;
+		/* what we set ourselves was said then */
+		link->said = state->link;
+		state->own_mtu = 0;
 	}
 	watch->gone_now = 0;
 }

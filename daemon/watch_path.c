@@ -336,6 +336,7 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 		watch_path_restart(watch, path, moment->now_usec);
 	else if (todo->judge && path_close(watch, path, moment, todo)) {
 		path_tell(watch, path, todo);
+		watch_clamp_path(watch, path);
 		dossier_take_back(watch, path);
 		watch_tell_soon(watch);
 		/* a name that leads nowhere may lead elsewhere by now */

@@ -125,6 +125,7 @@ bool watch_look(struct watch *watch, struct path *path, uint64_t now_usec)
 	if (path->address.family == ADDRESS_IPV6)
 		watch_look_ipv6(watch, route.link, now_usec);
 	around.link = route.link ? links_by_index(watch->links, route.link) : NULL;
+	around.clamped_from = around.link ? watch_clamp_original(watch, around.link) : 0;
 	watched = watch_link(watch, around.wanted ? around.wanted->index : route.link);
 	around.link_expected = watched ? watched->state.expected_mtu : 0;
 	differs = path_on_surroundings(path, &around);
@@ -201,6 +202,7 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *userdata)
 		watch->gateways_dirty = true;
 	if (watch->gateways_dirty)
 		discover_again = settle_discover(watch, moment.now_usec);
+	watch_clamps_settle(watch, links_changed);
 	paths_settle(watch, links_changed, moment.now_usec);
 	if (links_changed)
 		watch_neighbours_look(watch);

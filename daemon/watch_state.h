@@ -15,6 +15,8 @@
 #include "face/bus.h"
 #include "face/metrics.h"
 #include "watch.h"
+#include "world/clamps.h"
+#include "world/link_clamps.h"
 #include "world/connections.h"
 #include "world/links.h"
 #include "world/names.h"
@@ -50,6 +52,10 @@ struct watched_link {
 	struct cause cause;             /* of its last change */
 	bool news;                      /* the change is to be told */
 	uint64_t said_gap_usec;         /* no other change is told before; longer with each */
+	bool lifting;                   /* its clamp could not be taken off as a whole yet */
+	unsigned fights;                /* others took a clamp of it off */
+	uint64_t retry_usec;            /* when its clamp is tried to come off */
+	uint64_t trial_usec;            /* since when it is tried; 0 it is not */
 	struct watched_counters *counters; /* NULL: they are not read */
 	bool carries;                   /* some path leaves by it; as of the last reading of counters */
 };
@@ -110,6 +116,9 @@ struct watch {
 	struct routes *routes;
 	struct prober *prober;
 	struct responder *responder;   /* NULL: Responder=no */
+	struct clamps *clamps;         /* NULL: this one treats nothing */
+	struct link_clamps *link_clamps; /* NULL: no link */
+	sd_event_source *trial_source;
 	struct names *names;
 	struct neighbours *neighbours;
 	struct receive *receive;        /* NULL: counters are not read */
@@ -147,6 +156,10 @@ struct watch {
 	bool tell_waits;               /* a finding is held back */
 	uint64_t changes_usec;         /* changed MTUs are not told before */
 	uint64_t tell_again_usec;      /* it is not looked at again before */
+	bool clamps_wanted;            /* some section asks for them */
+	bool may_clamp;                /* and we may */
+	bool clamps_stuck;             /* one could not be taken off: try again */
+	bool clamps_said;              /* and that was said */
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */
 	bool changed;                  /* since on_change was last called */
@@ -169,6 +182,7 @@ static inline struct watched_peer *watched_of(const struct path *path)
 
 /* watch.c */
 void watch_moment(struct moment *ret);
+uint64_t watch_now(void);
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
 void watch_path_remove(struct watch *watch, struct path *path); /* from its queue */
@@ -214,6 +228,44 @@ void watch_connections_review(struct watch *watch);
 void watch_connections_forget(struct watch *watch);
 /* One look for those who ask once; returns when it is over. */
 void watch_connections_once(struct watch *watch);
+
+/* watch_clamp.c */
+/* Takes over what an earlier life left in the kernel. Before there are peers and threads. */
+void watch_clamps_begin(struct watch *watch);
+/* The configuration is new. Before its peers are taken over. */
+void watch_clamps_configured(struct watch *watch);
+/* Without clamps there is no need for the privilege. */
+void watch_clamps_end_privilege(struct watch *watch);
+/* The daemon ends, and what is clamped stays. */
+void watch_clamps_leave(struct watch *watch);
+/* A round of this path was judged. */
+void watch_clamp_path(struct watch *watch, struct path *path);
+/* Links or routes changed; before the paths are looked at. */
+void watch_clamps_settle(struct watch *watch, bool links_changed);
+/* Takes off what nobody wants. */
+void watch_clamps_review(struct watch *watch);
+/* The clamps of this peer, by this link, or with "" all. -ENOENT: there is neither. */
+int watch_clamps_release(struct watch *watch, const char *name);
+
+/* What is allowed for this path, all sections considered. */
+enum clamp_kind watch_clamp_kind(const struct watch *watch, const struct path *path);
+/* Something could not be taken off: it is tried again, and said once. */
+void watch_clamp_is_stuck(struct watch *watch, int error);
+
+/* watch_clamp_link.c; all but the first and the last two want watch->link_clamps. */
+void watch_clamp_links_begin(struct watch *watch);
+void watch_clamp_links_settle(struct watch *watch);
+void watch_clamp_links_review(struct watch *watch);
+int watch_clamp_link_release(struct watch *watch, int index);
+/* REFUSAL_BETTER and REFUSAL_QUORUM: a route will do. */
+enum clamp_refusal watch_clamp_link_put(struct watch *watch, struct path *path, uint32_t size,
+					int *ret_error);
+/* True: the clamp of its link takes care of it. */
+bool watch_clamp_link_path(struct watch *watch, struct path *path);
+int watch_clamp_links_init(struct watch *watch);
+void watch_clamp_links_off(struct watch *watch);
+/* The MTU of the link before a clamp of ours; 0 it has none. */
+uint32_t watch_clamp_original(const struct watch *watch, const struct link *link);
 
 /* watch_settle.c */
 void watch_settle_soon(struct watch *watch);

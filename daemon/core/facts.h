@@ -105,9 +105,10 @@ struct route {
 	bool local;             /* the address is one of this host's own */
 	struct address source;  /* what the kernel would send from */
 	struct address gateway; /* next hop; family ADDRESS_NONE: on the link itself */
-	uint32_t mtu;           /* the route's own mtu metric, 0 none */
+	uint32_t mtu;           /* the route's own mtu metric, 0 none; not that of a clamp of ours */
 	bool mtu_locked;
 	uint32_t kernel_mtu;    /* what the kernel would use now: exceptions, locks, route and link */
+	uint32_t clamp_mtu;     /* the route is a clamp of ours, of this size; 0 it is none */
 	uint32_t exception_sec; /* seconds until a learned exception expires, 0: there is none */
 	bool exception_locked;  /* it is below what this host takes for an MTU: packets leave without DF */
 };

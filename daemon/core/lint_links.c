@@ -271,7 +271,24 @@ static void lint_ipv6(struct link_state *state)
 		    IPV6_SMALLEST_MTU);
 }
 
-void lint_one(const struct roster *roster, struct link_state *state)
+/* What a clamp of ours did to a link is no finding: it is judged as it was before. Done twice, all
+ * is as it is. */
+static void clamps_swap(const struct roster *roster)
+{
+	for (unsigned i = 0; i < roster->link_count; i++) {
+		struct link_state *state = roster->links[i];
+		uint32_t mtu = state->link.mtu;
+
+		if (!state->original_mtu)
+			continue;
+		state->link.mtu = state->original_mtu;
+		if (state->link.ipv6_mtu == mtu)
+			state->link.ipv6_mtu = state->original_mtu;
+		state->original_mtu = mtu;
+	}
+}
+
+static void lint_state(const struct roster *roster, struct link_state *state)
 {
 	memset(&state->findings, 0, sizeof(state->findings));
 	if (!link_is_used(&state->link) || state->ignored)
@@ -285,9 +302,18 @@ void lint_one(const struct roster *roster, struct link_state *state)
 	far_end_lint(&state->far, &state->link, &state->findings);
 }
 
+void lint_one(const struct roster *roster, struct link_state *state)
+{
+	clamps_swap(roster);
+	lint_state(roster, state);
+	clamps_swap(roster);
+}
+
 void lint_links(const struct roster *roster)
 {
+	clamps_swap(roster);
 	members_gather(roster);
 	for (unsigned i = 0; i < roster->link_count; i++)
-		lint_one(roster, roster->links[i]);
+		lint_state(roster, roster->links[i]);
+	clamps_swap(roster);
 }

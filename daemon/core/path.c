@@ -89,7 +89,8 @@ static void path_schedule(struct path *path, const struct pace *pace, uint64_t n
 			  uint64_t oversize_usec)
 {
 	bool open = path->streak > 0 || path_flows_pending(path) ||
-		    (path->undecided > 0 && path->undecided <= UNDECIDED_MOST);
+		    (path->undecided > 0 && path->undecided <= UNDECIDED_MOST) ||
+		    (!path->discovered && clamp_is_near(&path->clamp, &path->settings->clamp));
 	uint64_t interval = pace_interval(pace, path->settings->interval_usec);
 
 	/* a router that limits its reports must have had a second of peace */
@@ -235,6 +236,7 @@ static void path_announce(struct path *path, const struct judgement *now,
 		path->second_passes = 0;
 		path->locus_mtu = 0;
 	}
+	clamp_announced(&path->clamp, now);
 	path_forget_candidate(path);
 }
 
@@ -290,6 +292,7 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 	path->last_round_usec = moment->real_usec;
 	path->check = NULL;
 	path_decide(path, result, &now);
+	clamp_count(&path->clamp, &now, &path->evidence, path->second_passes ? &path->dossier->second : NULL);
 	if (now.verdict == VERDICT_UNKNOWN) {
 		path->undecided++;
 	} else {

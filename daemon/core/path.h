@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "check.h"
+#include "clamp.h"
 #include "connections.h"
 #include "lint.h"
 #include "pace.h"
@@ -33,6 +34,7 @@ struct peer_settings {
 	unsigned fail_after;
 	unsigned recover_after;
 	enum method method;
+	struct clamp_settings clamp;
 };
 
 /* One source port or echo identifier of a path: what ECMP and LACP hash on. Stays the same from
@@ -101,6 +103,7 @@ struct path {
 	uint32_t check_beside;            /* what the kernel had learned when the last check began, 0 nothing */
 	uint32_t measured_beside;         /* the same of the check that known_mtu is from */
 	struct loss loss;                 /* plain loss, fading */
+	struct clamp_tally clamp;
 	unsigned streak;                  /* rounds in a row that gave the candidate; 0: none */
 	unsigned differing;               /* rounds in a row that gave something not announced */
 	unsigned undecided;               /* rounds in a row that gave nothing */
@@ -152,6 +155,7 @@ struct surroundings {
 	const struct link *link;    /* egress link; NULL none */
 	const struct link *wanted;  /* the link of wanted_link; NULL not there or none wanted */
 	uint32_t link_expected;     /* ExpectMTU= of the [Link], 0 none */
+	uint32_t clamped_from;      /* MTU of the egress link before a clamp of ours; 0 it has none */
 	bool wrong_link;            /* the route does not use the wanted link */
 };
 

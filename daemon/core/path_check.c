@@ -157,7 +157,8 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 	bool stale = path->rounds - path->second_rounds >= ASK_ANEW_ROUNDS;
 	struct check_settings settings = {
 		.flow_count = path->flow_count,
-		.known_mtu = path->facts.kernel_mtu,
+		/* what we told the kernel ourselves is no witness */
+		.known_mtu = path->facts.clamp_mtu ? 0 : path->facts.kernel_mtu,
 		.confirm = near || (path->second_passes != 0 && stale) || path_wants_witness(path),
 		.walk = near && !path->facts.on_link,
 		.sample = path_suspects_loss(path),
@@ -309,10 +310,13 @@ static void path_keep(struct path *path, const struct check_result *result)
 
 static void path_weigh(struct path *path, const struct check_result *result, struct judgement *ret)
 {
-	bool life = result->has_second == SECOND_LIFE && result->main.outcome == OUTCOME_NOTHING;
+	bool nothing = result->main.outcome == OUTCOME_NOTHING;
+	bool life = result->has_second == SECOND_LIFE && nothing;
+	/* what once bore a fault out does not speak for a path where nothing is answered any more */
+	bool kept = path->second_passes != 0 && !nothing;
 	struct testimony testimony = {
 		.main = &result->main,
-		.second = life ? &result->second : path->second_passes ? &path->dossier->second : NULL,
+		.second = life ? &result->second : kept ? &path->dossier->second : NULL,
 		.flows = result->flows_known,
 		.flows_full = result->flows_full,
 		.flows_dead = result->flows_dead,
@@ -380,6 +384,7 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path_keep(path, result);
 	path_take_sample(path, result);
 	path_weigh(path, result, ret);
+	clamp_hold_verdict(&path->facts, &path->announced, ret);
 	if (ret->verdict == VERDICT_UNKNOWN)
 		return;
 	limit = path->evidence.echo_limit;

@@ -52,8 +52,13 @@ static void facts_sizes(const struct path *path, const struct surroundings *arou
 	if (asked == 0)
 		facts->expected = around->wrong_link ? link_capacity(path, around->wanted) :
 						       facts->capacity;
+	if (facts->link_clamped && asked == 0 && !around->wrong_link)
+		facts->expected = around->clamped_from;
 	if (around->wrong_link)
 		facts->narrow = REASON_WRONG_LINK;
+	/* our own doing, for the fault that is announced */
+	else if (facts->link_clamped && facts->expected <= around->clamped_from)
+		facts->narrow = REASON_NONE;
 	else if (facts->expected > link)
 		facts->narrow = REASON_LINK_SMALLER;
 	else if (facts->expected > facts->capacity)
@@ -87,6 +92,10 @@ bool path_on_surroundings(struct path *path, const struct surroundings *around)
 	bool differs;
 
 	if (facts.trouble == REASON_NONE) {
+		facts.link_clamped = around->clamped_from != 0;
+		facts.clamp_mtu = around->route->clamp_mtu;
+		if (facts.link_clamped && (!facts.clamp_mtu || around->link->mtu < facts.clamp_mtu))
+			facts.clamp_mtu = around->link->mtu;
 		facts_sizes(path, around, &facts);
 		facts.kernel_mtu = around->route->kernel_mtu ? around->route->kernel_mtu :
 							      facts.capacity;

@@ -99,6 +99,25 @@ unsigned roster_links_faulty(const struct roster *roster)
 	return count;
 }
 
+static bool peer_is_clamped(const struct peer *peer)
+{
+	for (unsigned i = 0; i < peer->path_count; i++)
+		if (peer->paths[i].facts.clamp_mtu != 0)
+			return true;
+	return false;
+}
+
+unsigned roster_clamped(const struct roster *roster)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < roster->peer_count; i++)
+		count += peer_is_clamped(roster->peers[i]);
+	for (unsigned i = 0; i < roster->link_count; i++)
+		count += roster->links[i]->original_mtu != 0;
+	return count;
+}
+
 struct peer *roster_peer(const struct roster *roster, const char *name)
 {
 	unsigned low = 0, high = roster->peer_count;

@@ -22,8 +22,9 @@ struct link_state {
 	uint32_t expected_mtu;    /* ExpectMTU= of its [Link], 0 none */
 	int underlay;             /* of a tunnel: the link that its packets leave by, 0 unknown */
 	uint32_t underlay_mtu;    /* the MTU of the route there, 0 none */
-	uint32_t own_mtu;         /* what this daemon itself set, 0 nothing */
+	uint32_t own_mtu;         /* what this daemon sets it to, until the change is seen; 0 nothing */
 	struct link_members members;
+	uint32_t original_mtu;    /* before a clamp of ours, 0 it has none */
 	struct findings findings;
 	bool above;               /* it stands on the link that explain_mark() was last asked about */
 	bool ipv6_lost;           /* IPv6 left it when its MTU fell below what IPv6 needs */
@@ -50,6 +51,8 @@ enum severity roster_severity(const struct roster *roster);
 enum severity link_state_severity(const struct link_state *state);
 unsigned roster_peers_faulty(const struct roster *roster); /* severity warning or worse */
 unsigned roster_links_faulty(const struct roster *roster);
+
+unsigned roster_clamped(const struct roster *roster);      /* peers and links */
 
 /*
  * What is plugged in at the other ends of the cables that packets take which leave by this link:

@@ -189,6 +189,12 @@ static void judge_hole_direction(const struct evidence *evidence, struct judgeme
 		ret->direction = DIRECTION_BOTH;
 }
 
+/* Its own tunnel told it; a clamp of ours did not come from the path. */
+static bool kernel_knows(const struct path_facts *facts, uint32_t size)
+{
+	return facts->kernel_mtu == size && facts->clamp_mtu == 0;
+}
+
 static void judge_less(const struct path_facts *facts, const struct evidence *evidence,
 		       struct judgement *ret)
 {
@@ -198,7 +204,7 @@ static void judge_less(const struct path_facts *facts, const struct evidence *ev
 		ret->reason = REASON_SEND_REFUSED;
 		ret->locus = LOCUS_LOCAL;
 		ret->direction = DIRECTION_FORWARD;
-	} else if (evidence->reported || facts->kernel_mtu == evidence->passes) {
+	} else if (evidence->reported || kernel_knows(facts, evidence->passes)) {
 		judge_reduced(evidence, ret);
 	} else {
 		ret->verdict = VERDICT_BLACK_HOLE;

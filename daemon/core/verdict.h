@@ -108,6 +108,8 @@ struct path_facts {
 	uint32_t capacity;      /* largest packet this host can send on it */
 	enum reason narrow;     /* why this host cannot send the expected size, else REASON_NONE */
 	uint32_t kernel_mtu;
+	uint32_t clamp_mtu;     /* a clamp of ours makes the kernel use this; 0 none */
+	bool link_clamped;      /* the link's own MTU is that clamp: nothing larger can be asked */
 	bool expect_configured; /* ExpectMTU= of the peer or the link */
 	bool on_link;           /* no router between */
 	bool ipv6;

@@ -75,7 +75,11 @@ static char *advice_black_hole(const struct peer *peer, const struct path *path,
 
 	if (!first)
 		return NULL;
-	route_command(path, words_size(judgement), command);
+	if (path->facts.clamp_mtu)
+		snprintf(command, sizeof(command), "a clamp keeps packets to it at %u bytes",
+			 path->facts.clamp_mtu);
+	else
+		route_command(path, words_size(judgement), command);
 	return advice("%s%s %s takes at most %u bytes: raise its MTU%s%s%s%s",
 		      back ? "the peer's own link, or a switch port" : "a switch port",
 		      on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,

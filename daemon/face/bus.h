@@ -31,6 +31,8 @@ struct bus_handlers {
 	void (*check_gone)(struct bus_check *check, void *userdata);
 	/* Read the configuration again. On error *ret_error is a malloc'ed text. */
 	int (*reload)(char **ret_error, void *userdata);
+	/* Take the clamps of this peer, by this link, or with "" all, off. -ENOENT: there is neither. */
+	int (*release)(const char *name, void *userdata);
 };
 
 /* `roster` must outlive the bus; `journal`'s level is what LogControl1 changes. */

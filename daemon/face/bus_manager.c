@@ -235,13 +235,6 @@ static int method_check_all(sd_bus_message *call, void *userdata, sd_bus_error *
 	return bus_authorize(userdata, call, BUS_NAME ".check", check_all_allowed, error);
 }
 
-static int method_not_available(sd_bus_message *call, void *userdata, sd_bus_error *error)
-{
-	return sd_bus_error_setf(error, SD_BUS_ERROR_NOT_SUPPORTED,
-				 "%s is not available in this version (" VERSION ")",
-				 sd_bus_message_get_member(call));
-}
-
 static int list_peers(sd_bus_message *reply, const struct roster *roster)
 {
 	int r;
@@ -327,6 +320,32 @@ static int reload_allowed(struct bus_check *check, sd_bus_error *error)
 	return 0;
 }
 
+static int release_allowed(struct bus_check *check, sd_bus_error *error)
+{
+	struct bus *bus = check->bus;
+	const char *name;
+	int r;
+
+	r = sd_bus_message_rewind(check->call, true);
+	if (r >= 0)
+		r = sd_bus_message_read(check->call, "s", &name);
+	if (r < 0)
+		return r;
+	r = bus->handlers.release(name, bus->userdata);
+	if (r == -ENOENT)
+		return sd_bus_error_setf(error, BUS_NAME ".NoSuchPeer",
+					 "there is no peer and no link \"%s\"", name);
+	if (r < 0)
+		return r;
+	sd_bus_reply_method_return(check->call, NULL);
+	return 0;
+}
+
+static int method_release(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	return bus_authorize(userdata, call, BUS_NAME ".manage", release_allowed, error);
+}
+
 static int method_reload(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	return bus_authorize(userdata, call, BUS_NAME ".manage", reload_allowed, error);
@@ -350,6 +369,7 @@ struct bus_totals bus_totals_now(const struct bus *bus)
 		.peers = roster->peer_count,
 		.peers_faulty = roster_peers_faulty(roster),
 		.links = roster->link_count,
+		.clamped = roster_clamped(roster),
 		.links_faulty = roster_links_faulty(roster),
 	};
 }
@@ -373,7 +393,7 @@ static int get_count(sd_bus *connection, const char *path, const char *interface
 		     sd_bus_error *error)
 {
 	const struct roster *roster = ((const struct bus *)userdata)->roster;
-	unsigned count = 0; /* Clamped */
+	unsigned count = 0;
 
 	if (strcmp(property, "Peers") == 0)
 		count = roster->peer_count;
@@ -383,6 +403,8 @@ static int get_count(sd_bus *connection, const char *path, const char *interface
 		count = roster->link_count;
 	else if (strcmp(property, "LinksFaulty") == 0)
 		count = roster_links_faulty(roster);
+	else if (strcmp(property, "Clamped") == 0)
+		count = roster_clamped(roster);
 	return sd_bus_message_append(reply, "u", count);
 }
 
@@ -403,7 +425,7 @@ static const sd_bus_vtable manager_vtable[] = {
 	SD_BUS_METHOD_WITH_ARGS("ListLinks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(suos)", links),
 				method_list_links, EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", peer_or_link), SD_BUS_NO_RESULT,
-				method_not_available, EVERYBODY),
+				method_release, EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, method_reload,
 				EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Describe", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", json),

@@ -22,7 +22,7 @@
 struct bus_totals {
 	enum verdict verdict;
 	enum severity severity;
-	unsigned peers, peers_faulty, links, links_faulty;
+	unsigned peers, peers_faulty, links, links_faulty, clamped;
 };
 
 /*

@@ -264,6 +264,17 @@ void config_print(const struct config *config, FILE *out)
 	}
 }
 
+bool config_wants_clamps(const struct config *config)
+{
+	bool wants = config->defaults.clamp.kind != CLAMP_OFF;
+
+	for (unsigned i = 0; i < config->peer_count; i++)
+		wants |= config->peers[i].settings.clamp.kind != CLAMP_OFF;
+	for (unsigned i = 0; i < config->link_count; i++)
+		wants |= config->links[i].clamp != CLAMP_OFF;
+	return wants;
+}
+
 const struct config_link *config_link_for(const struct config *config, const char *name)
 {
 	for (unsigned i = 0; i < config->link_count; i++)

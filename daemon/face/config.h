@@ -8,12 +8,6 @@
 
 #include "../core/peer.h"
 
-enum clamp_kind {
-	CLAMP_OFF,
-	CLAMP_ROUTE,
-	CLAMP_LINK,
-};
-
 struct config_peer {
 	char name[PEER_NAME_LONGEST + 1];
 	char *host;                  /* Address= as written when it is a host name, else NULL */
@@ -27,9 +21,6 @@ struct config_peer {
 	uint16_t port;               /* 0 not given */
 	unsigned flows;
 	struct peer_settings settings;
-	enum clamp_kind clamp;
-	unsigned clamp_after;
-	uint32_t clamp_floor;
 	char *file;                  /* where the section began, for later complaints */
 	unsigned line;
 };
@@ -56,10 +47,7 @@ enum discover {
 
 struct config {
 	struct peer_settings defaults; /* [Daemon] values that a peer may override */
-	enum clamp_kind clamp;
 	bool clamp_discovered;
-	unsigned clamp_after;
-	uint32_t clamp_floor;
 	uint64_t clamp_retry_usec;
 	unsigned discover;             /* enum discover bits */
 	uint64_t probe_bandwidth;      /* bits per second */
@@ -97,6 +85,9 @@ struct config_peer *config_peer_free(struct config_peer *peer);
 int config_peer_set(struct config_peer *peer, const char *key, const char *text, char **ret_error);
 /* *ret_key: the key that has to be another one. */
 int config_peer_check(struct config_peer *peer, const char **ret_key, char **ret_error);
+
+/* Whether any section asks for clamps. */
+bool config_wants_clamps(const struct config *config);
 
 /* The first [Link] section that matches, NULL none. */
 const struct config_link *config_link_for(const struct config *config, const char *name);

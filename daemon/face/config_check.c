@@ -156,6 +156,7 @@ static int peer_move(struct reading *reading, struct draft *draft)
 	struct config_peer *peer = &draft->peer;
 
 	memcpy(peer->name, draft->name, sizeof(peer->name));
+	peer->settings.clamp.own = draft_has(draft, "Clamp");
 	peer->line = draft->begin.line;
 	peer->file = strdup(reading->files[draft->begin.file - 1]);
 	if (!peer->file)

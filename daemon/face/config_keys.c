@@ -25,7 +25,6 @@ const char *const section_names[SECTION_COUNT] = {
 	[SECTION_LINK] = "Link",
 };
 
-/* `later`: drop the word when the key's effect is there. */
 /* clang-format off */
 static const struct key daemon_keys[] = {
 	{"Interval", &type_time, IN(config, defaults.interval_usec),
@@ -48,16 +47,15 @@ static const struct key daemon_keys[] = {
 	{"Responder", &type_responder, IN(config, responder_port), BETWEEN(2, UINT16_MAX),
 	 .initial = "no"},
 	{"MetricsFile", &type_path, IN(config, metrics_file), .initial = ""},
-	{"Clamp", &type_clamp, IN(config, clamp), .initial = "off", .later = true},
-	{"ClampDiscovered", &type_boolean, IN(config, clamp_discovered), .initial = "no",
-	 .later = true},
-	{"ClampAfter", &type_number, IN(config, clamp_after), BETWEEN(1, 100), .initial = "3",
-	 .later = true},
-	{"ClampFloor", &type_number, IN(config, clamp_floor), BETWEEN(68, SIZE_LARGEST),
-	 .initial = "1280", .later = true},
+	{"Clamp", &type_clamp, IN(config, defaults.clamp.kind), .initial = "off"},
+	{"ClampDiscovered", &type_boolean, IN(config, clamp_discovered), .initial = "no"},
+	{"ClampAfter", &type_number, IN(config, defaults.clamp.after), BETWEEN(1, 100),
+	 .initial = "3"},
+	{"ClampFloor", &type_number, IN(config, defaults.clamp.floor), BETWEEN(68, SIZE_LARGEST),
+	 .initial = "1280"},
 	{"ClampRetry", &type_time, IN(config, clamp_retry_usec),
 	 BETWEEN(10 * USEC_PER_SEC, YEAR_USEC), .range = "expected a time from 10s to 365d",
-	 .initial = "10min", .later = true},
+	 .initial = "10min"},
 };
 
 static const struct key peer_keys[] = {
@@ -82,18 +80,18 @@ static const struct key peer_keys[] = {
 	 .initial = "2", .inherits = true},
 	{"RecoverAfter", &type_number, IN(config_peer, settings.recover_after), BETWEEN(1, 100),
 	 .initial = "2", .inherits = true},
-	{"Clamp", &type_clamp, IN(config_peer, clamp), .initial = "off", .inherits = true,
-	 .later = true},
-	{"ClampAfter", &type_number, IN(config_peer, clamp_after), BETWEEN(1, 100),
-	 .initial = "3", .inherits = true, .later = true},
-	{"ClampFloor", &type_number, IN(config_peer, clamp_floor), BETWEEN(68, SIZE_LARGEST),
-	 .initial = "1280", .inherits = true, .later = true},
+	{"Clamp", &type_clamp, IN(config_peer, settings.clamp.kind), .initial = "off",
+	 .inherits = true},
+	{"ClampAfter", &type_number, IN(config_peer, settings.clamp.after), BETWEEN(1, 100),
+	 .initial = "3", .inherits = true},
+	{"ClampFloor", &type_number, IN(config_peer, settings.clamp.floor), BETWEEN(68, SIZE_LARGEST),
+	 .initial = "1280", .inherits = true},
 };
 
 static const struct key link_keys[] = {
 	{"ExpectMTU", &type_number, IN(config_link, expect_mtu), BETWEEN(68, SIZE_LARGEST),
 	 .initial = ""},
-	{"Clamp", &type_link_clamp, IN(config_link, clamp), .initial = "off", .later = true},
+	{"Clamp", &type_link_clamp, IN(config_link, clamp), .initial = "off"},
 	{"Ignore", &type_boolean, IN(config_link, ignore), .initial = "no"},
 };
 /* clang-format on */
@@ -170,22 +168,6 @@ int draft_init(struct draft *draft)
 	return 0;
 }
 
-static uint64_t value_bits(const struct key *key, const void *values)
-{
-	uint64_t bits = 0;
-
-	memcpy(&bits, (const char *)values + key->offset, key->size);
-	return bits;
-}
-
-/* Whether the value is not the default. Puts the default there. */
-static bool key_was_changed(const struct key *key, void *values)
-{
-	uint64_t bits = value_bits(key, values);
-
-	return key_reset(key, values) < 0 || value_bits(key, values) != bits;
-}
-
 static const char *value_objection(const struct assignment *assignment, int error,
 				   char buffer[static WHY_SIZE])
 {
@@ -257,10 +239,6 @@ int draft_assign(struct reading *reading, const char *name, const char *text)
 	}
 	assignment.first = !(draft->set & (1U << at));
 	r = key_parse(&assignment, values);
-	if (r == 0 && key->later && key_was_changed(key, values)) {
-		assignment.wrong = NOT_AVAILABLE;
-		r = -EINVAL;
-	}
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)

@@ -100,7 +100,6 @@ struct key {
 	const char *range;   /* what to expect of a value outside them; NULL: the type's */
 	const char *initial; /* the default as one would write it */
 	bool inherits;       /* unset in a peer: the daemon's */
-	bool later;          /* not available in this version: only the default is accepted */
 };
 
 struct assignment {
@@ -110,8 +109,6 @@ struct assignment {
 	bool first;        /* of a list: nothing but the default is there yet */
 	const char *wrong; /* out: better than key->type->expected, NULL it is not */
 };
-
-#define NOT_AVAILABLE "not available in this version"
 
 extern const char *const section_names[SECTION_COUNT];
 const struct key *key_table(enum section_kind kind, unsigned *ret_count);

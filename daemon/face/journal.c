@@ -29,7 +29,7 @@ static void record_add_address(struct record *record, const char *name,
 	record_add(record, name, words_address(address, text));
 }
 
-static void record_add_path(struct record *record, const struct peer *peer, const struct path *path)
+void record_add_path(struct record *record, const struct peer *peer, const struct path *path)
 {
 	record_add(record, "MTUWATCH_PEER", peer->name);
 	record_add_address(record, "MTUWATCH_ADDRESS", &path->address);

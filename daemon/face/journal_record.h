@@ -26,6 +26,9 @@ void record_done(struct record *record);
 void record_add(struct record *record, const char *name, const char *value);
 void record_add_number(struct record *record, const char *name, uint32_t value);
 
+/* Which path of which peer, and what is expected of it. */
+void record_add_path(struct record *record, const struct peer *peer, const struct path *path);
+
 /* Sends what was gathered with `message` as its sentence, or writes the sentence to stderr. */
 void record_send(struct record *record, struct journal *journal, const char *message);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * MESSAGE_ID= of each kind of journal record. Fixed for good: people filter by them, and the
- * message catalog explains each. The last three are kept for what can not be said yet.
+ * message catalog explains each.
  */
 #pragma once
 
@@ -15,4 +15,5 @@
 #define MESSAGE_STARTED "c2462c61f37b4b4692007098a03aafe8"
 #define MESSAGE_CLAMPED "db68b1e4c42d4092b0174aad0e0d704e"
 #define MESSAGE_RELEASED "904911832db14f59a07e931c56bf80a5"
+#define MESSAGE_CLAMP_REFUSED "6ab9b5226bfc422788ee25a3c6440875"
 #define MESSAGE_CLAMP_YIELDED "93c6cf74a8854825a3e471a3d445e421"

@@ -265,16 +265,25 @@ static int get_flows_faulty(const struct peer *peer, const struct path *path,
 	return 0;
 }
 
-static int get_u32_none(const struct peer *peer, const struct path *path, struct field_value *ret)
+/* What the kernel says, not what was asked of it. */
+static int get_clamp_mtu(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
-	ret->u32 = 0;
+	ret->u32 = path_shown(peer, path)->facts.clamp_mtu;
 	return 0;
 }
 
-static int get_string_none(const struct peer *peer, const struct path *path,
-			   struct field_value *ret)
+static int get_clamp_kind(const struct peer *peer, const struct path *path, struct field_value *ret)
 {
-	return string_set(ret, "");
+	path = path_shown(peer, path);
+	if (path->facts.clamp_mtu == 0)
+		return string_set(ret, "");
+	return string_set(ret, path->facts.link_clamped ? "link" : "route");
+}
+
+static int get_clamp_refusal(const struct peer *peer, const struct path *path,
+			     struct field_value *ret)
+{
+	return string_set(ret, words_refusal(path_shown(peer, path)->clamp.refusal));
 }
 
 static int get_findings(const struct peer *peer, const struct path *path, struct field_value *ret)
@@ -318,8 +327,9 @@ const struct peer_field report_peer_fields[] = {
 	{"KernelMTU", FIELD_U32, true, true, get_kernel_mtu},
 	{"SocketMSS", FIELD_U32, true, true, get_socket_mss},
 	{"RTTUSec", FIELD_U64, false, true, get_rtt},
-	{"ClampMTU", FIELD_U32, true, true, get_u32_none},
-	{"ClampKind", FIELD_STRING, true, true, get_string_none},
+	{"ClampMTU", FIELD_U32, true, true, get_clamp_mtu},
+	{"ClampKind", FIELD_STRING, true, true, get_clamp_kind},
+	{"ClampRefusal", FIELD_STRING, true, true, get_clamp_refusal},
 	{"SinceUSec", FIELD_U64, true, true, get_since},
 	{"LastRoundUSec", FIELD_U64, false, true, get_last_round},
 	{"Rounds", FIELD_U64, false, true, get_rounds},

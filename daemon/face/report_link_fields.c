@@ -57,9 +57,9 @@ static int get_max_mtu(const struct link_state *state, struct field_value *ret)
 	return 0;
 }
 
-static int get_u32_none(const struct link_state *state, struct field_value *ret)
+static int get_original_mtu(const struct link_state *state, struct field_value *ret)
 {
-	ret->u32 = 0;
+	ret->u32 = state->original_mtu;
 	return 0;
 }
 
@@ -104,7 +104,7 @@ const struct link_field report_link_fields[] = {
 	{"ExpectedMTU", FIELD_U32, true, get_expected_mtu},
 	{"MinMTU", FIELD_U32, true, get_min_mtu},
 	{"MaxMTU", FIELD_U32, true, get_max_mtu},
-	{"OriginalMTU", FIELD_U32, true, get_u32_none},
+	{"OriginalMTU", FIELD_U32, true, get_original_mtu},
 	{"Up", FIELD_BOOLEAN, true, get_up},
 	{"Neighbour", FIELD_STRING, true, get_neighbour},
 	{"NeighbourMaxFrame", FIELD_U32, true, get_neighbour_max_frame},

@@ -16,6 +16,7 @@ const char *words_kind(enum probe_kind kind);        /* the method that sends it
 /* The method in use; "auto" while none has been answered. */
 const char *words_path_method(const struct peer *peer, const struct path *path);
 const char *words_origin(enum origin origin);
+const char *words_refusal(enum clamp_refusal refusal); /* why a fault is not treated; "" it may be */
 const char *words_finding(enum finding_id id);       /* "link-below-expected" */
 
 /* "on-link", "local", "after 192.0.2.254", "at 192.0.2.254", "" */

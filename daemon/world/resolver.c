@@ -6,6 +6,8 @@
  */
 #include "resolver.h"
 
+#include "privilege.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -244,6 +246,8 @@ static void *thread_main(void *userdata)
 	struct resolver_job *job;
 	bool last;
 
+	/* what comes from name servers is read here */
+	(void)privilege_drop();
 	pthread_mutex_lock(&resolver->lock);
 	while ((job = queue_pop(&resolver->waiting)) != NULL) {
 		if (!job->dropped) {

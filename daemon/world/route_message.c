@@ -111,6 +111,7 @@ bool route_message_parse(struct nlmsghdr *message, struct route_message *ret)
 	*ret = (struct route_message){
 		.type = info->rtm_type,
 		.length = info->rtm_dst_len,
+		.protocol = info->rtm_protocol,
 		.flags = info->rtm_flags,
 		.prefix = prefix_of(info, attributes[RTA_DST]),
 		.source = attribute_address(attributes[RTA_PREFSRC], link),

@@ -14,6 +14,7 @@ struct nlattr;
 struct route_message {
 	uint8_t type;           /* RTN_UNICAST ... */
 	uint8_t length;         /* of the prefix */
+	uint8_t protocol;       /* who made it: RTPROT_... */
 	uint32_t flags;         /* RTM_F_..., RTNH_F_... */
 	struct address prefix;  /* family of the route; all zero for a default route */
 	struct address source;

@@ -17,6 +17,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include "clamp_message.h"
 #include "gateways.h"
 #include "netlink.h"
 #include "route_message.h"
@@ -28,6 +29,7 @@
 struct routes {
 	struct netlink events;
 	struct netlink requests;
+	uint32_t ignored_port;  /* whose changes are no news; 0 none */
 	uint32_t ticks_per_sec; /* of the kernel's times as user space sees them */
 	sd_event_source *source;
 	routes_handler_t handler;
@@ -86,6 +88,8 @@ static int on_event(struct nlmsghdr *message, void *userdata)
 {
 	struct routes *routes = userdata;
 
+	if (routes->ignored_port != 0 && message->nlmsg_pid == routes->ignored_port)
+		return 0;
 	switch (message->nlmsg_type) {
 	case RTM_NEWROUTE:
 	case RTM_DELROUTE:
@@ -161,6 +165,11 @@ int routes_new(struct routes **ret, sd_event *event, routes_handler_t handler, v
 	}
 	*ret = routes;
 	return 0;
+}
+
+void routes_ignore(struct routes *routes, uint32_t port)
+{
+	routes->ignored_port = port;
 }
 
 struct routes *routes_free(struct routes *routes)
@@ -247,7 +256,8 @@ static bool error_is_ours(int error)
 
 /*
  * The plain lookup shows one MTU: the exception's while there is one, else the route's own. Only
- * what expires can be an exception, so only then the table's entry is asked for as well.
+ * what expires can be an exception, and only what is locked a clamp, whose maker the plain lookup
+ * does not tell: then the table's entry is asked for as well.
  */
 static void own_mtu(struct routes *routes, struct route_request *request,
 		    const struct route_message *seen, struct route *route)
@@ -256,13 +266,21 @@ static void own_mtu(struct routes *routes, struct route_request *request,
 
 	route->mtu = seen->mtu;
 	route->mtu_locked = seen->mtu_locked;
-	if (seen->mtu == 0 || seen->expires == 0)
+	if (seen->mtu == 0 || (seen->expires == 0 && !seen->mtu_locked))
 		return;
 	request->info.rtm_flags = RTM_F_FIB_MATCH;
 	if (netlink_ask(&routes->requests, &request->header, on_answer, &own) < 0)
 		own = (struct route_message){0}; /* gone between the two questions */
-	route->mtu = own.mtu;
-	route->mtu_locked = own.mtu_locked;
+	if (own.protocol == CLAMP_PROTOCOL) {
+		route->clamp_mtu = own.mtu;
+		route->mtu = 0;
+		route->mtu_locked = false;
+	} else {
+		route->mtu = own.mtu;
+		route->mtu_locked = own.mtu_locked;
+	}
+	if (seen->expires == 0)
+		return;
 	/* a redirect expires too, and leaves the MTU as it is */
 	if (seen->mtu == own.mtu && seen->mtu_locked == own.mtu_locked)
 		return;

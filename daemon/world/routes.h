@@ -22,6 +22,9 @@ typedef void (*routes_handler_t)(const struct address *prefix, unsigned length, 
 int routes_new(struct routes **ret, sd_event *event, routes_handler_t handler, void *userdata);
 struct routes *routes_free(struct routes *routes);
 
+/* Changes that this netlink port makes are no news: they are our own. */
+void routes_ignore(struct routes *routes, uint32_t port);
+
 /*
  * Asks the kernel how it would send to `to`, from `from` (NULL or ADDRESS_NONE: its choice) and
  * out of `link` (0: its choice). No route is not an error of this call: ret->error tells.

@@ -25,7 +25,7 @@ import lab  # noqa: E402
 
 # the long ones first, so that none is left over at the end
 FIRST = ("soak", "case_flows", "case_doubts", "case_methods", "case_ways", "case_cables", "case_daemon",
-         "case_connections", "case_host")
+         "case_clamp_crash", "case_connections", "case_host")
 MODULES = FIRST + tuple(sorted(name[:-3] for name in os.listdir(HERE) if name.startswith("case_") and
                               name.endswith(".py") and name[:-3] not in FIRST))
 LONGEST = 240  # seconds for one case

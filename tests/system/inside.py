@@ -26,14 +26,14 @@ SECOND_PEER = "\n[Peer san-b]\nAddress=192.0.2.11\n"
 BAD_LINE = "Intervall=1s\n"
 NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
-MANAGER_MEMBERS = {"Check", "CheckAll", "ListPeers", "ListLinks", "Reload", "Describe", "Version",
+MANAGER_MEMBERS = {"Check", "CheckAll", "ListPeers", "ListLinks", "Release", "Reload", "Describe", "Version",
                    "Verdict", "Severity", "Peers", "PeersFaulty", "Links", "LinksFaulty", "Clamped",
                    "VerdictChanged"}
 PEER_MEMBERS = {"Name", "Address", "Origin", "Verdict", "Severity", "Reason", "Text",
                 "Advice", "PathMTU", "ReturnMTU",
                 "ExpectedMTU", "LinkMTU", "Interface", "Source", "Method", "Direction", "Locus",
                 "Confirmed", "Router", "KernelMTU", "SocketMSS", "RTTUSec", "ClampMTU",
-                "ClampKind", "SinceUSec", "LastRoundUSec", "Rounds", "ProbesSent", "ProbesLost",
+                "ClampKind", "ClampRefusal", "SinceUSec", "LastRoundUSec", "Rounds", "ProbesSent", "ProbesLost",
                 "Flows", "FlowsFaulty", "Findings", "Paths"}
 LINK_MEMBERS = {"Name", "Index", "Kind", "MTU", "ExpectedMTU", "MinMTU", "MaxMTU", "OriginalMTU",
                 "Up", "Neighbour", "NeighbourMaxFrame", "Severity", "Findings"}
@@ -369,12 +369,58 @@ def case_storage():
     journal_wait_text(mark, "peer glusterfs-192.0.2.10 is no longer watched")
 
 
+def capabilities():
+    with open(f"/proc/{unit_pid()}/status", encoding="ascii") as text:
+        return int(next(line.split()[1] for line in text if line.startswith("CapPrm")), 16)
+
+
+def clamp_shown():
+    return "mtu lock 1500" in run("ip", "route", "show", "table", "all", "proto", "mtuwatchd")
+
+
+def case_clamped():
+    """the drop-in: clamps by a route with our name, over kill -9 and stop, and --release undoes it"""
+    found = [f"{prefix}/share/doc/mtuwatchd/clamp.conf" for prefix in ("/usr", "/usr/local")]
+    with open(next(x for x in found if os.path.exists(x)), encoding="utf-8") as file:
+        drop_in_set(file.read())
+    try:
+        service_fresh(BASE_CONFIG)
+        expect_equal("the capability without Clamp=", capabilities() >> 12 & 1, 0)
+        run("systemd-analyze", "security", "--no-pager", "--threshold=17", UNIT)
+        service_fresh(BASE_CONFIG + "Clamp=route\n")
+        expect_equal("the capability with Clamp=", capabilities() >> 12 & 1, 1)
+        mark = journal_mark()
+        switch_port_set(1500)
+        wait_for("the clamp", clamp_shown, 40)
+        record = journal_wait(mark, "the clamp in the journal", MTUWATCH_CLAMP_MTU="1500")
+        expect("Subject:" in journal_explained(record), "the catalog has no entry for a clamp")
+        complaint = refused(*NOBODY, "busctl", "call", *MANAGER, "Release", "s", "")
+        expect("denied" in complaint or "auth" in complaint, complaint)
+        pid = unit_pid()
+        os.kill(pid, signal.SIGKILL)
+        wait_for("another main process",
+                 lambda: unit_property("ActiveState") == "active" and unit_pid() != pid, 30)
+        wait_for("the clamp, taken over", lambda: peer_property("san", "ClampMTU") == 1500)
+        bus_call("Release", "s", "san")
+        expect(not clamp_shown(), "Release left it")
+        run("systemctl", "restart", UNIT)
+        wait_for("the clamp again", clamp_shown, 40)
+        run("systemctl", "stop", UNIT)
+        expect(clamp_shown(), "a stop took it off")
+        run("mtuwatchd", "--release")
+        expect(not clamp_shown(), "--release left it")
+        run("ip", "route", "flush", "table", "all", "proto", "mtuwatchd")
+    finally:
+        switch_port_set(LINK_MTU)
+        drop_in_clear()
+
+
 CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, case_introspection,
          case_healthy_path, case_connections_seen, case_black_hole_and_back,
          case_quiet_network_quiet_journal, case_reload_good, case_reload_bad, case_named_errors,
          case_unprivileged, case_log_level, case_storage, case_killed, case_watchdog,
          case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
-         case_bus_restarted, *cables.CASES, *cases_ctl.CASES)
+         case_bus_restarted, case_clamped, *cables.CASES, *cases_ctl.CASES)
 
 
 def complain(mark, failure):

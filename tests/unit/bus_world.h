@@ -38,7 +38,8 @@ struct world {
 	/* what the bus asked of us */
 	bool hold; /* checks are kept in `held` instead of being answered at once */
 	struct bus_check *held[HELD_LARGEST];
-	unsigned held_count, gone_count, check_count, reload_count;
+	unsigned held_count, gone_count, check_count, reload_count, release_count;
+	char released[64];
 	struct peer *asked;
 	struct config_peer probed; /* what was asked for; its host is only whether there is one */
 	unsigned probe_count;
@@ -170,6 +171,19 @@ static inline void world_on_gone(struct bus_check *check, void *userdata)
 	ck_abort_msg("a check went that was never handed to us");
 }
 
+static inline int world_on_release(const char *name, void *userdata)
+{
+	struct world *world = userdata;
+
+	if (strcmp(name, "nobody") == 0)
+		return -ENOENT;
+	if (strcmp(name, "stuck") == 0)
+		return -ENOBUFS;
+	world->release_count++;
+	snprintf(world->released, sizeof(world->released), "%s", name);
+	return 0;
+}
+
 static inline int world_on_reload(char **ret_error, void *userdata)
 {
 	struct world *world = userdata;
@@ -187,7 +201,8 @@ static inline const struct bus_handlers *world_handlers(void)
 		.check = world_on_check,
 		.probe = world_on_probe,
 		.check_gone = world_on_gone,
-		.reload = world_on_reload};
+		.reload = world_on_reload,
+		.release = world_on_release};
 
 	return &handlers;
 }

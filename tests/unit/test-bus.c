@@ -257,15 +257,29 @@ START_TEST(reload)
 }
 END_TEST
 
-START_TEST(not_available)
+static sd_bus_message *ask_release(const char *name)
 {
 	sd_bus_message *call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Release");
-	sd_bus_message *reply;
 
-	sd_bus_message_append(call, "s", "");
-	reply = world_ask(&world, world.client, call);
-	ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_NOT_SUPPORTED);
-	ck_assert_ptr_nonnull(strstr(error_text(reply), "not available in this version"));
+	sd_bus_message_append(call, "s", name);
+	return world_ask(&world, world.client, call);
+}
+
+START_TEST(release)
+{
+	sd_bus_message *reply = ask_release("san-a");
+
+	ck_assert_str_eq(error_name(reply), "none");
+	ck_assert_str_eq(world.released, "san-a");
+	sd_bus_message_unref(reply);
+	sd_bus_message_unref(ask_release(""));
+	ck_assert_str_eq(world.released, "");
+	ck_assert_uint_eq(world.release_count, 2);
+	reply = ask_release("nobody");
+	ck_assert_str_eq(error_name(reply), "org.mtuwatch1.NoSuchPeer");
+	sd_bus_message_unref(reply);
+	reply = ask_release("stuck");
+	ck_assert_str_ne(error_name(reply), "none");
 	sd_bus_message_unref(reply);
 }
 END_TEST
@@ -370,7 +384,7 @@ static void add_all(TCase *test)
 	tcase_add_test(test, caller_that_leaves_is_dropped);
 	tcase_add_test(test, peer_gone_while_checked);
 	tcase_add_test(test, reload);
-	tcase_add_test(test, not_available);
+	tcase_add_test(test, release);
 	tcase_add_test(test, lists);
 	tcase_add_test(test, describe_is_the_document);
 	tcase_add_test(test, properties);

@@ -229,6 +229,35 @@ START_TEST(discover)
 }
 END_TEST
 
+/* A peer's own word is told from what it inherits: it goes before its link's. */
+START_TEST(clamps)
+{
+	struct config *config = good("[Daemon]\nClamp=route\nClampDiscovered=on\nClampAfter=4\n"
+				     "ClampFloor=1500\nClampRetry=11min\n[Peer a]\nAddress=a\nClamp=off\nClampAfter=1\n"
+				     "ClampFloor=68\n[Peer b]\nAddress=a\n[Link x]\nClamp=link\n");
+
+	ck_assert(config_wants_clamps(config));
+	ck_assert(config->clamp_discovered);
+	ck_assert_int_eq(config->peers[0].settings.clamp.kind, CLAMP_OFF);
+	ck_assert(config->peers[0].settings.clamp.own);
+	ck_assert_uint_eq(config->peers[0].settings.clamp.after, 1);
+	ck_assert_uint_eq(config->peers[0].settings.clamp.floor, 68);
+	ck_assert_int_eq(config->peers[1].settings.clamp.kind, CLAMP_ROUTE);
+	ck_assert(!config->peers[1].settings.clamp.own);
+	ck_assert_uint_eq(config->peers[1].settings.clamp.after, 4);
+	ck_assert_uint_eq(config->peers[1].settings.clamp.floor, 1500);
+	ck_assert_int_eq(config->links[0].clamp, CLAMP_LINK);
+	ck_assert_uint_eq(config->clamp_retry_usec, 660 * USEC_PER_SEC);
+	config_free(config);
+	config = good("[Peer a]\nAddress=a\nClamp=off\n[Link x]\nClamp=off\n");
+	ck_assert(!config_wants_clamps(config));
+	config_free(config);
+	config = good("[Link x]\nClamp=route\n");
+	ck_assert(config_wants_clamps(config));
+	config_free(config);
+}
+END_TEST
+
 START_TEST(methods)
 {
 	struct config *config =
@@ -378,6 +407,7 @@ int main(void)
 	tcase_add_test(tests, good_addresses);
 	tcase_add_test(tests, defaults_may_be_written);
 	tcase_add_loop_test(tests, discover, 0, sizeof(discoveries) / sizeof(discoveries[0]));
+	tcase_add_test(tests, clamps);
 	tcase_add_test(tests, methods);
 	tcase_add_test(tests, responder);
 	tcase_add_test(tests, several_paths);

@@ -22,10 +22,10 @@ START_TEST(defaults)
 	ck_assert_uint_eq(config->probe_bandwidth, 10000000);
 	ck_assert_uint_eq(config->responder_port, 0);
 	ck_assert_ptr_null(config->metrics_file);
-	ck_assert_int_eq(config->clamp, CLAMP_OFF);
+	ck_assert_int_eq(config->defaults.clamp.kind, CLAMP_OFF);
 	ck_assert(!config->clamp_discovered);
-	ck_assert_uint_eq(config->clamp_after, 3);
-	ck_assert_uint_eq(config->clamp_floor, 1280);
+	ck_assert_uint_eq(config->defaults.clamp.after, 3);
+	ck_assert_uint_eq(config->defaults.clamp.floor, 1280);
 	ck_assert_uint_eq(config->clamp_retry_usec, 600 * USEC_PER_SEC);
 	ck_assert_uint_eq(config->peer_count + config->link_count, 0);
 	config_free(config);
@@ -229,7 +229,7 @@ START_TEST(inheritance)
 	ck_assert_uint_eq(a->fail_after, 9);
 	ck_assert_uint_eq(a->recover_after, 8);
 	ck_assert_uint_eq(b->remind_usec, 0);
-	ck_assert_uint_eq(config->peers[1].clamp_floor, 1280);
+	ck_assert_uint_eq(config->peers[1].settings.clamp.floor, 1280);
 	config_free(config);
 }
 END_TEST
