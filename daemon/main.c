@@ -70,7 +70,7 @@ static void print_help(void)
 	     "  --method METHOD auto, icmp, tcp, udp or responder\n"
 	     "  --port PORT     for tcp, udp and responder\n"
 	     "  --flows N       source ports to spread over, 1 to 64\n"
-	     "  --release       take every clamp off that the daemon left on this host, and exit\n"
+	     "  --release       take off every clamp the daemon left on this host, and exit\n"
 	     "  --version\n"
 	     "  --help\n\n"
 	     "Started by hand it shows a table of what it watches. See mtuwatchd(8),\n"

@@ -12,6 +12,7 @@ import traceback
 
 import cables
 import cases_ctl
+import cases_package
 from world import (BASE_CONFIG, BUS, CONFIG, LINK_MTU, MANAGER, STORAGE_CONFIG, UNIT, BusMonitor,
                    Failure, Skip, bus_call, bus_error, bus_introspect, bus_name_owned, bus_property,
                    drop_in_clear, drop_in_set, expect, expect_equal, file_write, journal_about,
@@ -436,6 +437,8 @@ def complain(mark, failure):
 
 def wanted(words):
     """All cases, or those that begin so; the first is what the others stand on."""
+    if cases_package.PACKAGES:
+        return cases_package.CASES
     if not words:
         return CASES
     begins = tuple(f"case_{word}" for word in words)

@@ -4,7 +4,8 @@
 
 The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing is
 downloaded, nothing here is changed. All mounts live in a mount namespace of their own and go with
-it. BUILD_DIR names the build to install; the journal and the console are kept there. Speaks TAP.
+it. BUILD_DIR names the build to install; the journal and the console are kept there. With PACKAGE, a .deb, that one is
+installed inside, by the cases of cases_package.py. Speaks TAP.
 
 usage: run.py [CASE...]     a case is named by the beginning of its function's name behind "case_"
 """
@@ -20,6 +21,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
+PACKAGE = os.environ.get("PACKAGE", "")
 DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
@@ -83,7 +85,7 @@ def root_prepare(upper):
         os.symlink("/dev/null", os.path.join(units, unit))
     write(os.path.join(units, "mtuwatchd-test.service"),
           TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
-    if build_sanitized():
+    if not PACKAGE and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
     wanted = os.path.join(units, "multi-user.target.wants")
@@ -95,6 +97,8 @@ def root_prepare(upper):
     for name in os.listdir(HERE):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
+    if PACKAGE:
+        shutil.copy(PACKAGE, tests)
 
 
 def root_mount(scratch):
@@ -107,8 +111,9 @@ def root_mount(scratch):
     root_prepare(upper)
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
                     f"lowerdir=/,upperdir={upper},workdir={work}", root], check=True)
-    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
-                   env=dict(os.environ, DESTDIR=root), stdout=subprocess.DEVNULL)
+    if not PACKAGE:
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
+                       env=dict(os.environ, DESTDIR=root), stdout=subprocess.DEVNULL)
     return root
 
 
