@@ -63,10 +63,15 @@ static int bus_on_named(sd_bus_message *reply, void *userdata, sd_bus_error *err
 	if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY))
 		return 0; /* the connection is lost, which is told elsewhere */
 	if (sd_bus_message_is_method_error(reply, NULL)) {
-		bus_complain(bus, -sd_bus_message_get_errno(reply),
-			     "the system bus refuses us the name " BUS_NAME);
+		/* where a package is just being installed, its policy may be read after we start */
+		if (bus->refused)
+			bus_complain(bus, -sd_bus_message_get_errno(reply),
+				     "the system bus refuses us the name " BUS_NAME);
+		bus->refused = true;
+		bus_retry_later(bus);
 		return 0;
 	}
+	bus->refused = false;
 	r = sd_bus_message_read(reply, "u", &result);
 	if (r < 0)
 		return r;
@@ -74,12 +79,14 @@ static int bus_on_named(sd_bus_message *reply, void *userdata, sd_bus_error *err
 	bus->named = result == 1 || result == 4;
 	if (bus->named && bus->said)
 		journal_plain(bus->journal, LOG_NOTICE, "on the system bus as " BUS_NAME " again");
-	if (bus->named)
+	if (bus->named) {
 		bus->said = 0;
-	else
-		bus_complain(bus, -EEXIST,
-			     "another program has the name " BUS_NAME
-			     " on the system bus (is mtuwatchd running twice?)");
+		return 0;
+	}
+	bus_complain(bus, -EEXIST,
+		     "another program has the name " BUS_NAME
+		     " on the system bus (is mtuwatchd running twice?)");
+	bus_retry_later(bus);
 	return 0;
 }
 

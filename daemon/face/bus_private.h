@@ -53,6 +53,7 @@ struct bus {
 	bool ready;                    /* the name was asked for: somebody can hear us */
 	bool named;                    /* and is ours */
 	int said;                      /* the last complaint about the connection */
+	bool refused;                  /* the name, when it was asked for last */
 	sd_event_source *retry;
 	sd_event_source *totals_later;
 	struct bus_totals totals;

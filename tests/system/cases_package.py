@@ -74,7 +74,7 @@ def case_removed():
 def case_purged():
     """purged: nothing of it is left"""
     run("dpkg", "-P", PACKAGE)
-    found = run("find", "/etc", "/usr", "/run", "/var", "-xdev", "-name", "*mtuwatch*",
+    found = run("find", "/etc", "/usr", "/run", "/var/lib", "/var/cache", "-xdev", "-name", "*mtuwatch*",
                 "-not", "-path", "*mtuwatchd-test*", "-not", "-path", "/run/systemd/*")
     expect_equal("what is left", found.split(), [])
 

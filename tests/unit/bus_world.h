@@ -65,7 +65,8 @@ static inline uint64_t world_now(void)
 		}                                                                                  \
 	} while (0)
 
-static inline void world_config(const struct world *world)
+/* `own`: who may have a name there, "*" everybody. */
+static inline void world_config(const struct world *world, const char *own)
 {
 	char path[96];
 	FILE *out;
@@ -78,10 +79,10 @@ static inline void world_config(const struct world *world)
 		" \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n"
 		"<busconfig><type>system</type><listen>%s</listen><auth>EXTERNAL</auth>"
 		"<limit name=\"max_replies_per_connection\">1000</limit>"
-		"<policy context=\"default\"><allow user=\"*\"/><allow own=\"*\"/>"
+		"<policy context=\"default\"><allow user=\"*\"/><allow own=\"%s\"/>"
 		"<allow send_destination=\"*\"/><allow "
 		"receive_sender=\"*\"/></policy></busconfig>\n",
-		world->address);
+		world->address, own);
 	fclose(out);
 }
 
@@ -289,7 +290,7 @@ static inline void world_begin(struct world *world)
 	ck_assert_ptr_nonnull(mkdtemp(world->folder));
 	ck_assert_int_eq(chmod(world->folder, 0755), 0);
 	snprintf(world->address, sizeof(world->address), "unix:path=%s/bus", world->folder);
-	world_config(world);
+	world_config(world, "*");
 	setenv("DBUS_SYSTEM_BUS_ADDRESS", world->address, 1);
 	example_init(&world->sample);
 	journal_init(&world->journal);

@@ -440,9 +440,33 @@ START_TEST(second_daemon_goes_on_without_the_name)
 				 world_handlers(), &world),
 			 0);
 	WORLD_UNTIL(&world, stderr_has(caught, "another program has the name org.mtuwatch1"));
-	bus_free(second);
 	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
 	ck_assert_uint_eq(world.check_count, 1);
+	/* and takes it when it is free */
+	world.bus = bus_free(world.bus);
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	world.bus = second;
+}
+END_TEST
+
+/* A package's policy is read some time after its daemon was started. */
+START_TEST(policy_that_comes_later)
+{
+	int caught = stderr_catch();
+
+	world_begin(&world);
+	world_config(&world, "org.example.Other");
+	world_daemon_start(&world);
+	world_serve(&world);
+	world.client = world_connect(&world, getuid());
+	WORLD_UNTIL(&world, stderr_has(caught, "refuses us the name org.mtuwatch1"));
+	world_config(&world, "*");
+	kill(world.daemon, SIGHUP);
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	WORLD_UNTIL(&world, stderr_has(caught, "on the system bus as org.mtuwatch1 again"));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+	world_close(&world);
 }
 END_TEST
 
@@ -524,6 +548,7 @@ int main(void)
 	tcase_set_timeout(alone, 100);
 	add_all(served);
 	tcase_add_test(alone, bus_that_comes_later);
+	tcase_add_test(alone, policy_that_comes_later);
 	suite_add_tcase(suite, served);
 	suite_add_tcase(suite, alone);
 	runner = srunner_create(suite);
