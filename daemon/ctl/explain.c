@@ -239,8 +239,11 @@ static void evidence_host(struct explaining *explaining)
 			    mss, explain_mss_mtu(mss, explaining->ipv6));
 	if (clamp)
 		explain_say(explaining, explaining->evidence,
-			    "mtuwatchd has clamped it to %u (%s).", clamp,
+			    "mtuwatchd holds packets to it at %u bytes, by a %s clamp.", clamp,
 			    text(explaining, "ClampKind"));
+	if (text(explaining, "ClampRefusal")[0])
+		explain_say(explaining, explaining->evidence, "It is not clamped: %s.",
+			    text(explaining, "ClampRefusal"));
 }
 
 static void evidence_findings(struct explaining *explaining)
@@ -251,9 +254,9 @@ static void evidence_findings(struct explaining *explaining)
 		explain_say(explaining, explaining->evidence, "Found beside it: %s.",
 			    document_text(finding, "Text"));
 	}
-	for (unsigned i = 0; explaining->stack && i < explaining->stack->count; i++) {
+	for (unsigned i = 0; explaining->layers && i < explaining->layers->count; i++) {
 		struct json_object *link = document_named(explaining->document, "Links",
-							  explaining->stack->list[i].name);
+							  explaining->layers->list[i].name);
 
 		for (unsigned j = 0; j < document_count(link, "Findings"); j++)
 			explain_say(explaining, explaining->evidence, "Found on this host: %s.",

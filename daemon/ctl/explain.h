@@ -12,7 +12,7 @@ struct explaining {
 	struct json_object *document; /* all of it */
 	struct json_object *peer;
 	struct json_object *path;
-	const struct stack *stack; /* below the path's link; NULL: that of another host */
+	const struct layers *layers; /* below the path's link; NULL: that of another host */
 
 	enum verdict verdict;
 	uint32_t size, expected; /* that passes; 0 unknown */

@@ -48,19 +48,32 @@ static void add_text(struct explaining *explaining, const char *text, size_t len
 		add(explaining, action_new("%s", words));
 }
 
-static void add_advice(struct explaining *explaining, const char *advice)
+/* A command, or what has been done already: "a clamp keeps packets to it at 1500 bytes". */
+static void add_until(struct explaining *explaining, const char *until)
 {
-	const char *until = strstr(advice, UNTIL_THEN);
 	struct json_object *action;
 
-	add_text(explaining, advice, until ? (size_t)(until - advice) : strlen(advice));
-	if (!until)
+	if (strncmp(until, "ip ", 3) != 0) {
+		add(explaining, action_new("Until that is done, %s.", until));
 		return;
+	}
 	action = add(explaining, action_new("Until that is done, this heals new and stalled "
 					    "connections to this peer and leaves all others alone. "
 					    "It does not outlive a boot:"));
-	if (action && action_add(action, "Commands", "%s", until + strlen(UNTIL_THEN)) < 0)
+	if (action && action_add(action, "Commands", "%s", until) < 0)
 		explaining->failed = true;
+	if (document_number(explaining->path, "Confirmed"))
+		add(explaining, action_new("Clamp=route for this peer has mtuwatchd do that by "
+					   "itself and take it back (mtuwatchd(8), CLAMPS)."));
+}
+
+static void add_advice(struct explaining *explaining, const char *advice)
+{
+	const char *until = strstr(advice, UNTIL_THEN);
+
+	add_text(explaining, advice, until ? (size_t)(until - advice) : strlen(advice));
+	if (until)
+		add_until(explaining, until + strlen(UNTIL_THEN));
 }
 
 /* --- the proof --- */
@@ -119,10 +132,10 @@ static void add_proof(struct explaining *explaining)
 /* Raised from below, since nothing can be larger than what it lies on. */
 static void add_raise(struct explaining *explaining)
 {
-	const struct stack *stack = explaining->stack;
+	const struct layers *layers = explaining->layers;
 
-	for (unsigned i = 0; i < stack->count; i++) {
-		const struct device *device = &stack->list[i];
+	for (unsigned i = 0; i < layers->count; i++) {
+		const struct device *device = &layers->list[i];
 		uint32_t mtu = remedy_mtu(device, explaining->expected);
 
 		if (device->mtu >= mtu || device->follows)
@@ -136,21 +149,21 @@ static void add_raise(struct explaining *explaining)
 	}
 }
 
-static bool stack_is_smaller(const struct explaining *explaining)
+static bool layers_is_smaller(const struct explaining *explaining)
 {
-	const struct stack *stack = explaining->stack;
+	const struct layers *layers = explaining->layers;
 
-	for (unsigned i = 0; stack && i < stack->count; i++)
-		if (stack->list[i].mtu < remedy_mtu(&stack->list[i], explaining->expected))
+	for (unsigned i = 0; layers && i < layers->count; i++)
+		if (layers->list[i].mtu < remedy_mtu(&layers->list[i], explaining->expected))
 			return true;
 	return false;
 }
 
 static const struct device *top_device(const struct explaining *explaining)
 {
-	const struct stack *stack = explaining->stack;
+	const struct layers *layers = explaining->layers;
 
-	return stack && stack->count > 0 ? &stack->list[stack->count - 1] : NULL;
+	return layers && layers->count > 0 ? &layers->list[layers->count - 1] : NULL;
 }
 
 /* IPv6 leaves a link whose MTU is below 1280 (RFC 8200 section 5), and its addresses go. */
@@ -169,11 +182,11 @@ static void add_lower(struct explaining *explaining)
 
 static void actions_misconfigured(struct explaining *explaining)
 {
-	if (stack_is_smaller(explaining))
+	if (layers_is_smaller(explaining))
 		add_raise(explaining);
 	else
 		add_advice(explaining, document_text(explaining->path, "Advice"));
-	if (!explaining->stack)
+	if (!explaining->layers)
 		add(explaining, action_new("\"mtuwatchctl explain %s\" on that host itself tells "
 					   "what sets the link up, and the lines to write.",
 					   document_text(explaining->peer, "Name")));
@@ -191,7 +204,8 @@ static void actions_network(struct explaining *explaining)
 	else
 		add_probe(explaining);
 	if (explaining->verdict == VERDICT_BLACK_HOLE &&
-	    document_number(explaining->path, "Confirmed"))
+	    document_number(explaining->path, "Confirmed") &&
+	    document_number(explaining->path, "ClampMTU") == 0)
 		add_lower(explaining);
 }
 
@@ -199,7 +213,7 @@ static void actions_network(struct explaining *explaining)
 
 static void actions_findings(struct explaining *explaining)
 {
-	const struct stack *stack = explaining->stack;
+	const struct layers *layers = explaining->layers;
 
 	for (unsigned i = 0; i < document_count(explaining->path, "Findings"); i++) {
 		const char *advice =
@@ -208,15 +222,15 @@ static void actions_findings(struct explaining *explaining)
 		if (explaining->verdict != VERDICT_MISCONFIGURED)
 			add_text(explaining, advice, strlen(advice));
 	}
-	for (unsigned i = 0; stack && i < stack->count; i++) {
+	for (unsigned i = 0; layers && i < layers->count; i++) {
 		struct json_object *link =
-			document_named(explaining->document, "Links", stack->list[i].name);
+			document_named(explaining->document, "Links", layers->list[i].name);
 
 		for (unsigned j = 0; j < document_count(link, "Findings"); j++) {
 			const char *advice =
 				document_text(document_at(link, "Findings", j), "Advice");
 
-			if (!stack_is_smaller(explaining) ||
+			if (!layers_is_smaller(explaining) ||
 			    explaining->verdict != VERDICT_MISCONFIGURED)
 				add_text(explaining, advice, strlen(advice));
 		}

@@ -45,16 +45,16 @@ static void step_add(struct explaining *explaining, const char *name, const char
 
 static void steps_links(struct explaining *explaining)
 {
-	const struct stack *stack = explaining->stack;
+	const struct layers *layers = explaining->layers;
 	char what[64];
 
-	for (unsigned i = stack ? stack->count : 0; i > 0; i--) {
-		const struct device *device = &stack->list[i - 1];
+	for (unsigned i = layers ? layers->count : 0; i > 0; i--) {
+		const struct device *device = &layers->list[i - 1];
 
 		snprintf(what, sizeof(what), "%s%slink", device->kind, device->kind[0] ? " " : "");
 		step_add(explaining, device->name, what, device->mtu);
 	}
-	if (!stack || stack->count == 0)
+	if (!layers || layers->count == 0)
 		step_add(explaining, document_text(explaining->path, "Interface"), "link",
 			 number(explaining, "LinkMTU"));
 }

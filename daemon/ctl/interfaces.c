@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack.h"
+#include "layers.h"
 
 #define INTERFACES "/etc/network/interfaces"
 #define DEEPEST 4

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack.h"
+#include "layers.h"
 
 #define NETWORKD "org.freedesktop.network1"
 #define NM "org.freedesktop.NetworkManager"
@@ -253,10 +253,10 @@ void manager_to_netplan(struct manager *manager, const char *root)
 
 /* --- together --- */
 
-void stack_find_managers(struct stack *stack, sd_bus *bus, const char *root)
+void layers_find_managers(struct layers *layers, sd_bus *bus, const char *root)
 {
-	for (unsigned i = 0; i < stack->count; i++) {
-		struct device *device = &stack->list[i];
+	for (unsigned i = 0; i < layers->count; i++) {
+		struct device *device = &layers->list[i];
 		struct manager *manager = &device->manager;
 
 		if (networkd_find(manager, bus, root, device->index) ||

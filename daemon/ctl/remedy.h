@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "stack.h"
+#include "layers.h"
 
 /* A new action, without lines and commands. NULL: out of memory. */
 struct json_object *action_new(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -30,12 +30,12 @@ static struct json_object *explain_one(struct remote *remote, struct json_object
 				       struct json_object *peer, struct json_object *path)
 {
 	struct explaining facts = {.document = document, .peer = peer, .path = path};
-	struct stack stack;
+	struct layers layers;
 
 	if (!remote->at_other_host) {
-		stack_read(&stack, "", document, document_text(path, "Interface"));
-		stack_find_managers(&stack, remote->bus, "");
-		facts.stack = &stack;
+		layers_read(&layers, "", document, document_text(path, "Interface"));
+		layers_find_managers(&layers, remote->bus, "");
+		facts.layers = &layers;
 	}
 	return explain_path(&facts);
 }

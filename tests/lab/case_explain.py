@@ -266,8 +266,9 @@ def demo(_lab):
     equal("exit status", process.returncode, 0)
     assert time.monotonic() - began < 60, f"{time.monotonic() - began:.0f} s"
     for wanted in ("9000/9000 consistent", "1 received, 0% packet loss", "journal: peer san",
-                   "black-hole: packets above 1500", "<== narrow", "ip route replace 192.0.2.2",
-                   "was black-hole at 1500 bytes", "Found, explained, healed"):
+                   "black-hole: packets above 1500", "<== narrow", "meanwhile 0 bytes", "mtu lock 1500",
+                   "The copy is through: 1048576 bytes", "was black-hole at 1500 bytes",
+                   "the clamp is gone"):
         assert wanted in said, f"no {wanted!r} in {said}"
     spaces = run(["ip", "netns", "list"])
     assert f"mw{process.pid}-" not in spaces, spaces

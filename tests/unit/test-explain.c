@@ -76,15 +76,15 @@ static struct json_object *parsed(const char *text)
 
 /* --- explanations --- */
 
-static struct stack one_link(uint32_t mtu, enum manager_kind kind)
+static struct layers one_link(uint32_t mtu, enum manager_kind kind)
 {
-	struct stack stack = {.count = 1};
+	struct layers layers = {.count = 1};
 
-	strcpy(stack.list[0].name, "eth0");
-	stack.list[0].mtu = mtu;
-	stack.list[0].manager.kind = kind;
-	strcpy(stack.list[0].manager.file, "/etc/systemd/network/10-eth0.network");
-	return stack;
+	strcpy(layers.list[0].name, "eth0");
+	layers.list[0].mtu = mtu;
+	layers.list[0].manager.kind = kind;
+	strcpy(layers.list[0].manager.file, "/etc/systemd/network/10-eth0.network");
+	return layers;
 }
 
 #define PATH                                                                                       \
@@ -93,10 +93,10 @@ static struct stack one_link(uint32_t mtu, enum manager_kind kind)
 	"\"ProbesLost\":4,\"Flows\":1,"
 
 /* `more`: the rest of the path's members. */
-static struct json_object *explained(const char *more, const struct stack *stack)
+static struct json_object *explained(const char *more, const struct layers *layers)
 {
 	struct json_object *document = parsed("{\"Peers\":[],\"Links\":[]}"), *path, *explanation;
-	struct explaining facts = {.document = document, .stack = stack};
+	struct explaining facts = {.document = document, .layers = layers};
 	char text[2048];
 
 	snprintf(text, sizeof(text), "{" PATH "%s}", more);
@@ -183,10 +183,10 @@ START_TEST(verdicts)
 		{"\"Verdict\":\"unverifiable\",\"Reason\":\"nothing tells a size\"", "",
 		 "nothing tells a size", "neither a fault nor its absence", ""},
 	};
-	struct stack stack = one_link(9000, MANAGER_NONE);
+	struct layers layers = one_link(9000, MANAGER_NONE);
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		struct json_object *explanation = explained(list[i].path, &stack);
+		struct json_object *explanation = explained(list[i].path, &layers);
 
 		ck_assert_uint_eq(document_count(explanation, "Diagnosis"), 2);
 		assert_says(explanation, list[i].evidence);
@@ -239,6 +239,16 @@ START_TEST(advice)
 			 "A port takes 1500, first at switch sw1 port Eth1/7.");
 	ck_assert_str_eq(json_object_get_string(document_at(second, "Commands", 0)),
 			 "ip route replace x");
+	assert_says(explanation, "Clamp=route for this peer");
+	json_object_put(explanation);
+	explanation =
+		explained("\"Verdict\":\"black-hole\",\"PathMTU\":1500,\"Confirmed\":true,"
+			  "\"ClampMTU\":1500,\"ClampKind\":\"route\",\"Advice\":\"a port takes "
+			  "1500; until then: a clamp keeps packets to it at 1500 bytes\"",
+			  NULL);
+	assert_says(explanation, "Until that is done, a clamp keeps packets to it at 1500 bytes.");
+	assert_says(explanation, "holds packets to it at 1500 bytes, by a route clamp");
+	assert_silent(explanation, "Clamp=route");
 	json_object_put(explanation);
 }
 END_TEST
@@ -246,9 +256,9 @@ END_TEST
 /* The better verdict waits for its rounds; what is known already is not denied. */
 START_TEST(outdated)
 {
-	struct stack stack = one_link(9000, MANAGER_NONE);
+	struct layers layers = one_link(9000, MANAGER_NONE);
 	struct json_object *explanation = explained(
-		"\"ExpectedMTU\":1500,\"Verdict\":\"black-hole\",\"PathMTU\":1500", &stack);
+		"\"ExpectedMTU\":1500,\"Verdict\":\"black-hole\",\"PathMTU\":1500", &layers);
 
 	assert_says(explanation, "The verdict is from before");
 	assert_silent(explanation, "none were");
@@ -280,16 +290,16 @@ END_TEST
 /* The link is raised from below; its own driver has the last word. */
 START_TEST(raised)
 {
-	struct stack stack = one_link(1500, MANAGER_NETWORKD);
+	struct layers layers = one_link(1500, MANAGER_NETWORKD);
 	struct json_object *explanation;
 
-	stack.count = 2;
-	stack.list[1] = stack.list[0];
-	strcpy(stack.list[1].name, "vlan5");
-	strcpy(stack.list[1].manager.file, "/run/systemd/network/20-vlan5.network");
+	layers.count = 2;
+	layers.list[1] = layers.list[0];
+	strcpy(layers.list[1].name, "vlan5");
+	strcpy(layers.list[1].manager.file, "/run/systemd/network/20-vlan5.network");
 	explanation = explained("\"LinkMTU\":1500,\"KernelMTU\":1500,\"Verdict\":\"misconfigured\","
 				"\"Reason\":\"link vlan5 has an MTU of 1500\",\"PathMTU\":1500",
-				&stack);
+				&layers);
 	ck_assert_uint_eq(document_count(explanation, "Actions"), 2);
 	ck_assert_str_eq(document_text(document_at(explanation, "Actions", 0), "File"),
 			 "/etc/systemd/network/10-eth0.network.d/90-mtu.conf");
@@ -298,9 +308,9 @@ START_TEST(raised)
 	assert_says(explanation, "\"MTUBytes=9000\"");
 	ck_assert_str_eq(narrow(explanation), "vlan5");
 	json_object_put(explanation);
-	stack.list[0].most = 4000;
+	layers.list[0].most = 4000;
 	explanation = explained("\"LinkMTU\":1500,\"Verdict\":\"misconfigured\",\"PathMTU\":1500",
-				&stack);
+				&layers);
 	assert_says(explanation, "The driver of eth0 takes no more than 4000");
 	json_object_put(explanation);
 	explanation = explained("\"Verdict\":\"misconfigured\",\"PathMTU\":1500", NULL);
@@ -312,18 +322,18 @@ END_TEST
 /* To lower a link is a last resort: never on one method's word, never below what IPv6 needs. */
 START_TEST(lowered)
 {
-	struct stack stack = one_link(9000, MANAGER_NETWORKD);
-	struct json_object *explanation =
-		explained("\"Verdict\":\"black-hole\",\"PathMTU\":1500,\"Confirmed\":true", &stack);
+	struct layers layers = one_link(9000, MANAGER_NETWORKD);
+	struct json_object *explanation = explained(
+		"\"Verdict\":\"black-hole\",\"PathMTU\":1500,\"Confirmed\":true", &layers);
 
 	assert_says(explanation, "MTUBytes=1500");
 	json_object_put(explanation);
 	explanation = explained("\"Verdict\":\"black-hole\",\"PathMTU\":1500,\"Confirmed\":false",
-				&stack);
+				&layers);
 	assert_silent(explanation, "MTUBytes");
 	json_object_put(explanation);
-	explanation =
-		explained("\"Verdict\":\"black-hole\",\"PathMTU\":1279,\"Confirmed\":true", &stack);
+	explanation = explained("\"Verdict\":\"black-hole\",\"PathMTU\":1279,\"Confirmed\":true",
+				&layers);
 	assert_silent(explanation, "MTUBytes");
 	json_object_put(explanation);
 }
@@ -473,21 +483,21 @@ END_TEST
 
 /* --- what it lies on --- */
 
-static struct stack stack_of(const char *links, const char *link)
+static struct layers layers_of(const char *links, const char *link)
 {
 	struct json_object *document = parsed(links);
-	struct stack stack;
+	struct layers layers;
 
-	stack_read(&stack, root, document, link);
+	layers_read(&layers, root, document, link);
 	json_object_put(document);
-	return stack;
+	return layers;
 }
 
 /* bridge over VLAN over bond over two ports: the bond goes before the VLAN before the bridge, and
  * the ports follow the bond. */
 START_TEST(stacks)
 {
-	struct stack stack;
+	struct layers layers;
 
 	root_make();
 	device_make("br0", 1500, "bond0.5");
@@ -499,30 +509,30 @@ START_TEST(stacks)
 	device_make("vx", 1450, "eth0");
 	device_make("a", 1500, "b");
 	device_make("b", 1500, "a");
-	stack = stack_of("{\"Links\":[{\"Name\":\"bond0\",\"Kind\":\"bond\",\"MTU\":1500,"
-			 "\"MaxMTU\":9000,\"Index\":4}]}",
-			 "br0");
-	ck_assert_uint_eq(stack.count, 5);
-	ck_assert_str_eq(stack.list[0].name, "eth0");
-	ck_assert_str_eq(stack.list[1].name, "eth1");
-	ck_assert(stack.list[0].follows && stack.list[1].follows);
-	ck_assert_str_eq(stack.list[2].name, "bond0");
-	ck_assert(!stack.list[2].follows);
-	ck_assert_uint_eq(stack.list[2].most, 9000);
-	ck_assert_str_eq(stack.list[3].name, "bond0.5");
-	ck_assert_str_eq(stack.list[4].name, "br0");
-	ck_assert_int_eq(stack.list[4].index, 7);
+	layers = layers_of("{\"Links\":[{\"Name\":\"bond0\",\"Kind\":\"bond\",\"MTU\":1500,"
+			   "\"MaxMTU\":9000,\"Index\":4}]}",
+			   "br0");
+	ck_assert_uint_eq(layers.count, 5);
+	ck_assert_str_eq(layers.list[0].name, "eth0");
+	ck_assert_str_eq(layers.list[1].name, "eth1");
+	ck_assert(layers.list[0].follows && layers.list[1].follows);
+	ck_assert_str_eq(layers.list[2].name, "bond0");
+	ck_assert(!layers.list[2].follows);
+	ck_assert_uint_eq(layers.list[2].most, 9000);
+	ck_assert_str_eq(layers.list[3].name, "bond0.5");
+	ck_assert_str_eq(layers.list[4].name, "br0");
+	ck_assert_int_eq(layers.list[4].index, 7);
 
-	stack = stack_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450}]}", "vx");
-	ck_assert_uint_eq(stack.count, 2);
-	ck_assert_uint_eq(remedy_mtu(&stack.list[0], 1500), 1550);
-	ck_assert_uint_eq(remedy_mtu(&stack.list[1], 1500), 1500);
+	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450}]}", "vx");
+	ck_assert_uint_eq(layers.count, 2);
+	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1550);
+	ck_assert_uint_eq(remedy_mtu(&layers.list[1], 1500), 1500);
 
 	/* no more than there is room for, however they lie */
-	stack = stack_of("{}", "a");
-	ck_assert_uint_eq(stack.count, 2);
-	stack = stack_of("{}", "");
-	ck_assert_uint_eq(stack.count, 0);
+	layers = layers_of("{}", "a");
+	ck_assert_uint_eq(layers.count, 2);
+	layers = layers_of("{}", "");
+	ck_assert_uint_eq(layers.count, 0);
 	root_remove();
 }
 END_TEST

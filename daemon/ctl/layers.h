@@ -8,7 +8,7 @@
 
 #include "document.h"
 
-#define STACK_LARGEST 16
+#define LAYERS_LARGEST 16
 #define FILE_NAME_SIZE 256
 
 enum manager_kind {
@@ -39,16 +39,16 @@ struct device {
 };
 
 /* In the order in which a larger MTU has to be set; the path's link is the last one. */
-struct stack {
+struct layers {
 	unsigned count;
-	struct device list[STACK_LARGEST];
+	struct device list[LAYERS_LARGEST];
 };
 
 /* What lies below `link`, by sysfs below `root` ("" for this host) and the document. */
-void stack_read(struct stack *ret, const char *root, struct json_object *document,
-		const char *link);
+void layers_read(struct layers *ret, const char *root, struct json_object *document,
+		 const char *link);
 /* Asks for each device who sets it up. `bus` NULL: only files are read. */
-void stack_find_managers(struct stack *stack, sd_bus *bus, const char *root);
+void layers_find_managers(struct layers *layers, sd_bus *bus, const char *root);
 
 /* --- for tests --- */
 

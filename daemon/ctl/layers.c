@@ -2,7 +2,7 @@
 /*
  * What a link lies on: sysfs has a lower_… entry for each. Reads; changes nothing.
  */
-#include "stack.h"
+#include "layers.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -57,10 +57,10 @@ static uint32_t kind_adds(const char *kind)
 	return strcmp(kind, "geneve") == 0 ? GENEVE_IPV4 : 0;
 }
 
-static bool stack_has(const struct stack *stack, const char *name)
+static bool layers_has(const struct layers *layers, const char *name)
 {
-	for (unsigned i = 0; i < stack->count; i++)
-		if (strcmp(stack->list[i].name, name) == 0)
+	for (unsigned i = 0; i < layers->count; i++)
+		if (strcmp(layers->list[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -70,16 +70,16 @@ static int entry_is_lower(const struct dirent *entry)
 	return strncmp(entry->d_name, "lower_", 6) == 0;
 }
 
-struct reading_stack {
-	struct stack *stack;
+struct reading_layers {
+	struct layers *layers;
 	const char *root;
 	struct json_object *document;
 };
 
-static void stack_add(struct reading_stack *reading, const struct device *device, unsigned depth);
+static void layers_add(struct reading_layers *reading, const struct device *device, unsigned depth);
 
-static void stack_add_lower(struct reading_stack *reading, const struct device *above,
-			    unsigned depth)
+static void layers_add_lower(struct reading_layers *reading, const struct device *above,
+			     unsigned depth)
 {
 	struct dirent **entries = NULL;
 	char path[FILE_NAME_SIZE];
@@ -93,31 +93,32 @@ static void stack_add_lower(struct reading_stack *reading, const struct device *
 		device_read(&device, reading->root, reading->document, entries[i]->d_name + 6);
 		device.above = above->above + kind_adds(above->kind);
 		device.follows = above->follows || kind_sets_members(above->kind);
-		stack_add(reading, &device, depth + 1);
+		layers_add(reading, &device, depth + 1);
 		free(entries[i]);
 	}
 	free(entries);
 }
 
 /* Those below come first. Nobody stacks devices eight deep; a circle would. */
-static void stack_add(struct reading_stack *reading, const struct device *device, unsigned depth)
+static void layers_add(struct reading_layers *reading, const struct device *device, unsigned depth)
 {
-	struct stack *stack = reading->stack;
+	struct layers *layers = reading->layers;
 
 	if (depth < 8)
-		stack_add_lower(reading, device, depth);
-	if (stack->count < STACK_LARGEST && !stack_has(stack, device->name))
-		stack->list[stack->count++] = *device;
+		layers_add_lower(reading, device, depth);
+	if (layers->count < LAYERS_LARGEST && !layers_has(layers, device->name))
+		layers->list[layers->count++] = *device;
 }
 
-void stack_read(struct stack *ret, const char *root, struct json_object *document, const char *link)
+void layers_read(struct layers *ret, const char *root, struct json_object *document,
+		 const char *link)
 {
-	struct reading_stack reading = {.stack = ret, .root = root, .document = document};
+	struct reading_layers reading = {.layers = ret, .root = root, .document = document};
 	struct device device;
 
 	ret->count = 0;
 	if (!link[0])
 		return;
 	device_read(&device, root, document, link);
-	stack_add(&reading, &device, 0);
+	layers_add(&reading, &device, 0);
 }
