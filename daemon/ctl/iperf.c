@@ -55,6 +55,13 @@ static void sums_parse(struct json_object *end, struct iperf_answer *ret)
 	ret->cpu_there = real(cpu, "remote_total");
 }
 
+static void words_clean(char *words)
+{
+	for (; *words; words++)
+		if ((unsigned char)*words < 0x20 || *words == 0x7f)
+			*words = '?';
+}
+
 int iperf_parse(const char *text, struct iperf_answer *ret)
 {
 	_drop_ struct json_object *all = json_tokener_parse(text);
@@ -62,8 +69,10 @@ int iperf_parse(const char *text, struct iperf_answer *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (!all || error[0] || !member(all, "end")) {
+		error += strspn(error, "\n");
 		error = error[0] ? error : "it said nothing sensible";
 		snprintf(ret->words, sizeof(ret->words), "%.*s", (int)strcspn(error, "\n"), error);
+		words_clean(ret->words);
 		return -EBADMSG;
 	}
 	ret->mss = (uint32_t)document_number(member(all, "start"), "tcp_mss_default");

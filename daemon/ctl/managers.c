@@ -83,9 +83,13 @@ static bool networkd_find(struct manager *ret, sd_bus *bus, const char *root, in
 
 /* --- NetworkManager --- */
 
+/* Any user of NetworkManager may name a connection: no name steers a terminal. */
 static void text_take(char *text, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s", text ? text : "");
+	for (; *ret; ret++)
+		if ((unsigned char)*ret < 0x20 || *ret == 0x7f)
+			*ret = '?';
 	free(text);
 }
 

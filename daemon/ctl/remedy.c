@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct json_object *text_new(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static struct json_object *text_new(const char *format,
+									  va_list arguments)
 {
 	struct json_object *object;
 	char *text = NULL;
