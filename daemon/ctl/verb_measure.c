@@ -16,7 +16,7 @@
 #include "show.h"
 #include "worth.h"
 
-#define BUSY_TURNS 40 /* of a quarter of a second: a server that a stalled run has just left */
+#define PATIENCE_USEC (15 * USEC_PER_SEC) /* with a server that has answered before */
 
 struct measuring {
 	const struct command *command;
@@ -27,6 +27,7 @@ struct measuring {
 	struct series series[2 * WORTH_SIZES]; /* by size, there and back */
 	unsigned series_count;
 	bool ipv6;
+	bool answered; /* the server did, once */
 };
 
 /* --- what can be asked --- */
@@ -60,18 +61,26 @@ static int complain_iperf(const struct measuring *measuring, int r, const char *
 	return fail("iperf3: %s", words[0] ? words : strerror(-r));
 }
 
-/* A server has room for one client; the last one may not be gone yet. */
+/* A server has room for one client, and the last one may not be gone yet; between two it closes its
+ * door for a moment. */
+static bool is_passing(const struct measuring *measuring, const struct iperf_answer *answer)
+{
+	return measuring->answered || strstr(answer->words, "busy");
+}
+
 static int ask(struct measuring *measuring, struct iperf_answer *ret, const char *what)
 {
 	const struct timespec pause = {.tv_nsec = 250000000};
-	int r = 0;
+	uint64_t patience = progress_now() + PATIENCE_USEC;
+	int r;
 
-	for (unsigned i = 0; i < BUSY_TURNS; i++) {
+	for (;;) {
 		r = iperf_run(&measuring->question, &measuring->remote->progress, what, ret);
-		if (r != -EBADMSG || !strstr(ret->words, "busy"))
-			return r;
+		if (r != -EBADMSG || !is_passing(measuring, ret) || progress_now() >= patience)
+			break;
 		nanosleep(&pause, NULL);
 	}
+	measuring->answered = measuring->answered || r >= 0;
 	return r;
 }
 
