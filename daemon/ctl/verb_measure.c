@@ -342,7 +342,7 @@ static int measure(struct measuring *measuring, struct json_object *peer)
 	return show(measuring) < 0 ? fail("out of memory") : EXIT_SUCCESS;
 }
 
-int verb_measure(const struct command *command)
+static int measure_from_here(const struct command *command)
 {
 	_drop_remote_ struct remote remote;
 	_drop_ struct json_object *document = NULL;
@@ -350,10 +350,6 @@ int verb_measure(const struct command *command)
 	struct json_object *peer;
 	int status;
 
-	if (command->host) {
-		fail("measure: it sends from this host; run it on the other one");
-		return EX_USAGE;
-	}
 	if (remote_open(&remote, command) < 0 || remote_describe(&remote, &document) < 0)
 		return remote_complain(&remote, command);
 	peer = document_named(document, "Peers", command->names[0]);
@@ -368,4 +364,12 @@ int verb_measure(const struct command *command)
 	status = measure(measuring, peer);
 	free(measuring);
 	return status;
+}
+
+int verb_measure(const struct command *command)
+{
+	if (!command->host)
+		return measure_from_here(command);
+	fail("measure: it sends from this host; run it on the other one");
+	return EX_USAGE;
 }
