@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The two commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
+"""The three commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
 
 The packages come from where this machine gets its own. The new system is a folder below /var/tmp,
 gone afterwards, and entered by chroot in a mount namespace of its own. FRESH_SUITES chooses what
