@@ -12,7 +12,7 @@ _mtuwatchctl()
 {
     # shellcheck disable=SC2034 # set by _init_completion -s
     local cur prev words cword split verb='' word i
-    local verbs='list status check probe links wait monitor release reload'
+    local verbs='list status check probe links explain measure wait monitor release reload'
     local options='--json= --no-legend --no-pager --no-ask-password --host= --help --version'
 
     _init_completion -s || return
@@ -44,7 +44,7 @@ _mtuwatchctl()
         _known_hosts_real -- "$cur"
         return
         ;;
-    --expect | --port | --flows | --timeout)
+    --expect | --port | --flows | --timeout | --sizes | --time | --runs)
         return
         ;;
     esac
@@ -52,6 +52,7 @@ _mtuwatchctl()
         case $verb in
         check) options+=' --nagios' ;;
         probe) options+=' --interface= --expect= --method= --port= --flows=' ;;
+        measure) options+=' --sizes= --time= --runs= --port=' ;;
         wait) options+=' --timeout=' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
@@ -64,7 +65,7 @@ _mtuwatchctl()
         mapfile -t COMPREPLY < <(compgen -W "$(__mtuwatchctl_names ListPeers) \
             $(__mtuwatchctl_names ListLinks)" -- "$cur")
         ;;
-    check | wait)
+    check | explain | measure | wait)
         mapfile -t COMPREPLY < <(compgen -W "$(__mtuwatchctl_names ListPeers)" -- "$cur")
         ;;
     probe) _known_hosts_real -- "$cur" ;;

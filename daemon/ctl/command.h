@@ -12,6 +12,7 @@
 #define EXIT_UNABLE 3 /* unknown, unreachable or unable to ask */
 
 #define PROBE_OPTIONS_LARGEST 16
+#define SIZES_LARGEST 6
 
 /* An option of probe: a key of a peer's configuration. */
 struct probe_option {
@@ -35,6 +36,13 @@ struct command {
 	unsigned probe_count;
 	uint64_t timeout_usec; /* of wait; 0: for ever */
 
+	/* of measure */
+	uint32_t sizes[SIZES_LARGEST]; /* ascending */
+	unsigned size_count;	       /* 0: as the peer's path suggests */
+	uint64_t time_usec;	       /* of a run, whole seconds */
+	unsigned runs;
+	uint16_t server_port;
+
 	bool terminal; /* stdout is one */
 	bool colour;
 	unsigned width; /* of it; 0: no terminal, unlimited */
@@ -45,6 +53,8 @@ enum command_option {
 	WITH_NAGIOS = 1 << 0,
 	WITH_PROBE = 1 << 1,
 	WITH_TIMEOUT = 1 << 2,
+	WITH_PORT = 1 << 3,
+	WITH_MEASURE = 1 << 4,
 };
 
 struct verb {
@@ -62,6 +72,8 @@ int verb_links(const struct command *command);
 int verb_status(const struct command *command);
 int verb_check(const struct command *command);
 int verb_probe(const struct command *command);
+int verb_explain(const struct command *command);
+int verb_measure(const struct command *command);
 int verb_wait(const struct command *command);
 int verb_monitor(const struct command *command);
 int verb_release(const struct command *command);

@@ -19,6 +19,11 @@
 
 #define NAMES_MOST 4096
 #define WAIT_USEC (120 * USEC_PER_SEC)
+#define RUN_USEC (5 * USEC_PER_SEC)
+#define RUN_LONGEST_USEC (3600 * USEC_PER_SEC)
+#define RUNS 3
+#define RUNS_LARGEST 20
+#define IPERF_PORT 5201
 
 static const struct verb verbs[] = {
 	/* name, names, help, least and most names, options, paged, run */
@@ -27,10 +32,14 @@ static const struct verb verbs[] = {
 	 NAMES_MOST, 0, true, verb_status},
 	{"check", "[PEER...]", "measure these now, or all, and tell", 0, NAMES_MOST, WITH_NAGIOS,
 	 false, verb_check},
-	{"probe", "ADDRESS", "measure the path to any address, once", 1, 1, WITH_PROBE, false,
-	 verb_probe},
+	{"probe", "ADDRESS", "measure the path to any address, once", 1, 1, WITH_PROBE | WITH_PORT,
+	 false, verb_probe},
 	{"links", "", "the links of this host, and what is wrong with them", 0, 0, 0, true,
 	 verb_links},
+	{"explain", "PEER", "what was seen, what it means, and what to do", 1, 1, 0, true,
+	 verb_explain},
+	{"measure", "PEER", "what an MTU is worth here, by iperf3", 1, 1, WITH_MEASURE | WITH_PORT,
+	 false, verb_measure},
 	{"wait", "PEER...", "return once every path to these is consistent", 1, NAMES_MOST,
 	 WITH_TIMEOUT, false, verb_wait},
 	{"monitor", "", "tell changes as they come", 0, 0, 0, false, verb_monitor},
@@ -46,6 +55,9 @@ enum long_option {
 	OPTION_NO_ASK_PASSWORD,
 	OPTION_NAGIOS,
 	OPTION_TIMEOUT,
+	OPTION_SIZES,
+	OPTION_TIME,
+	OPTION_RUNS,
 	OPTION_VERSION,
 	OPTION_PROBE, /* and those behind it, in the order of probe_options */
 };
@@ -63,6 +75,9 @@ static const struct option long_options[] = {
 	{"no-ask-password", no_argument, NULL, OPTION_NO_ASK_PASSWORD},
 	{"nagios", no_argument, NULL, OPTION_NAGIOS},
 	{"timeout", required_argument, NULL, OPTION_TIMEOUT},
+	{"sizes", required_argument, NULL, OPTION_SIZES},
+	{"time", required_argument, NULL, OPTION_TIME},
+	{"runs", required_argument, NULL, OPTION_RUNS},
 	{"host", required_argument, NULL, 'H'},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -90,8 +105,11 @@ static void print_help(void)
 	     "  --interface=LINK    probe: by this link; again: each is a path\n"
 	     "  --expect=MTU        probe: the size to expect, not the link's\n"
 	     "  --method=METHOD     probe: auto, icmp, tcp, udp or responder\n"
-	     "  --port=PORT         probe: for tcp, udp and responder\n"
+	     "  --port=PORT         probe: for tcp, udp and responder; measure: iperf3's\n"
 	     "  --flows=N           probe: source ports to spread over, 1 to 64\n"
+	     "  --sizes=MTU,...     measure: these, not 1500 and the expected one\n"
+	     "  --time=TIME         measure: how long a run takes (5s)\n"
+	     "  --runs=N            measure: how often each size is tried (3)\n"
 	     "  --version\n"
 	     "  -h, --help\n\n"
 	     "check, probe, status: 0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable\n"
@@ -152,8 +170,70 @@ static int parse_timeout(struct command *command, const char *text)
 	return 0;
 }
 
+static int size_compare(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static int parse_sizes(struct command *command, const char *text)
+{
+	command->size_count = 0;
+	for (const char *word = text; *word; word += strcspn(word, ","), word += *word == ',') {
+		char digits[8];
+		uint64_t number = 0;
+
+		snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(word, ","), word);
+		if (command->size_count == SIZES_LARGEST || value_number(digits, &number) < 0 ||
+		    number < 68 || number > SIZE_LARGEST)
+			return bad_usage(
+				"--sizes=%s: expected up to %d sizes of a whole packet, as "
+				"in 1500,9000",
+				text, SIZES_LARGEST);
+		command->sizes[command->size_count++] = (uint32_t)number;
+	}
+	if (command->size_count == 0)
+		return bad_usage("--sizes=%s: expected sizes, as in 1500,9000", text);
+	qsort(command->sizes, command->size_count, sizeof(command->sizes[0]), size_compare);
+	for (unsigned i = 1; i < command->size_count; i++)
+		if (command->sizes[i] == command->sizes[i - 1])
+			return bad_usage("--sizes=%s: %u is there twice", text, command->sizes[i]);
+	return 0;
+}
+
+static int parse_time(struct command *command, const char *text)
+{
+	if (value_time(text, &command->time_usec) < 0 || command->time_usec < USEC_PER_SEC ||
+	    command->time_usec > RUN_LONGEST_USEC || command->time_usec % USEC_PER_SEC != 0)
+		return bad_usage("--time=%s: expected whole seconds, from 1s to 1h", text);
+	return 0;
+}
+
+static int parse_runs(struct command *command, const char *text)
+{
+	uint64_t number = 0;
+
+	if (value_number(text, &number) < 0 || number < 1 || number > RUNS_LARGEST)
+		return bad_usage("--runs=%s: expected a number from 1 to %d", text, RUNS_LARGEST);
+	command->runs = (unsigned)number;
+	return 0;
+}
+
+/* Of measure; probe has its own among its options, and the daemon's bounds. */
+static void parse_port(struct command *command, const char *text)
+{
+	uint64_t number = 0;
+
+	command->server_port = 0;
+	if (value_number(text, &number) >= 0 && number <= UINT16_MAX)
+		command->server_port = (uint16_t)number;
+}
+
 static int parse_probe(struct command *command, int place, const char *text)
 {
+	if (strcmp(probe_options[place].name, "port") == 0)
+		parse_port(command, text);
 	if (command->probe_count == PROBE_OPTIONS_LARGEST)
 		return bad_usage("--%s: too many options", probe_options[place].name);
 	command->probe[command->probe_count] = probe_options[place];
@@ -183,6 +263,15 @@ static int parse_option(struct command *command, unsigned *ret_options, int opti
 	case OPTION_TIMEOUT:
 		*ret_options |= WITH_TIMEOUT;
 		return parse_timeout(command, optarg);
+	case OPTION_SIZES:
+		*ret_options |= WITH_MEASURE;
+		return parse_sizes(command, optarg);
+	case OPTION_TIME:
+		*ret_options |= WITH_MEASURE;
+		return parse_time(command, optarg);
+	case OPTION_RUNS:
+		*ret_options |= WITH_MEASURE;
+		return parse_runs(command, optarg);
 	case 'H':
 		command->host = optarg;
 		return 0;
@@ -193,8 +282,9 @@ static int parse_option(struct command *command, unsigned *ret_options, int opti
 		puts("mtuwatchctl " VERSION);
 		return 1;
 	}
-	*ret_options |= WITH_PROBE;
-	return parse_probe(command, option - OPTION_PROBE, optarg);
+	option -= OPTION_PROBE;
+	*ret_options |= strcmp(probe_options[option].name, "port") == 0 ? WITH_PORT : WITH_PROBE;
+	return parse_probe(command, option, optarg);
 }
 
 static int check_options(const struct verb *verb, unsigned options)
@@ -204,7 +294,9 @@ static int check_options(const struct verb *verb, unsigned options)
 		const char *name, *verb;
 	} list[] = {
 		{WITH_NAGIOS, "--nagios", "check"},
-		{WITH_PROBE, "--interface, --expect, --method, --port and --flows", "probe"},
+		{WITH_PROBE, "--interface, --expect, --method and --flows", "probe"},
+		{WITH_PORT, "--port", "probe and measure"},
+		{WITH_MEASURE, "--sizes, --time and --runs", "measure"},
 		{WITH_TIMEOUT, "--timeout", "wait"},
 	};
 
@@ -252,7 +344,11 @@ static int parse_arguments(struct command *command, int argc, char **argv)
 			return r;
 	}
 	r = choose_verb(command, argv + optind, (unsigned)(argc - optind));
-	return r < 0 ? r : check_options(command->verb, options);
+	if (r >= 0)
+		r = check_options(command->verb, options);
+	if (r >= 0 && command->verb->run == verb_measure && command->server_port == 0)
+		r = bad_usage("--port: expected a number from 1 to 65535");
+	return r;
 }
 
 static void find_screen(struct command *command)
@@ -291,7 +387,12 @@ static int run(const struct command *command)
 
 int main(int argc, char **argv)
 {
-	struct command command = {.timeout_usec = WAIT_USEC};
+	struct command command = {
+		.timeout_usec = WAIT_USEC,
+		.time_usec = RUN_USEC,
+		.runs = RUNS,
+		.server_port = IPERF_PORT,
+	};
 	int r;
 
 	setlocale(LC_CTYPE, "");

@@ -21,6 +21,9 @@ void show_peer(const struct command *command, struct json_object *document,
 	       struct json_object *peer);
 void show_link(const struct command *command, struct json_object *link);
 
+/* Names the nearest one there is. Returns the exit code. */
+int complain_no_peer(struct json_object *document, const char *name);
+
 /* "MTU CRITICAL - san-a black-hole 1500/9000 (on-link) | 'san-a mtu'=1500B;9000:;;68;65535".
  * Returns the exit code. */
 int show_nagios(struct json_object *document, FILE *out);

@@ -1,168 +1,375 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What makes the daemon send packets: check and probe; what came out of it, and the exit code.
+ * measure: what an MTU is worth here. The size is imposed by the MSS of iperf3's own connections,
+ * so that no link, route or other connection is touched; the peer has to run an iperf3 server.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 
-#include "../face/config_parse.h"
+#include "../face/cells.h"
+#include "explain.h"
 #include "remote.h"
 #include "show.h"
+#include "worth.h"
 
-/* Takes `peers` over. */
-static int show_result(const struct command *command, struct remote *remote,
-		       struct json_object *peers)
+#define PATIENCE_USEC (15 * USEC_PER_SEC) /* with a server that has answered before */
+
+struct measuring {
+	const struct command *command;
+	struct remote *remote;
+	struct iperf_question question;
+	uint32_t sizes[WORTH_SIZES]; /* ascending */
+	unsigned size_count;
+	struct series series[2 * WORTH_SIZES]; /* by size, there and back */
+	unsigned series_count;
+	bool ipv6;
+	bool answered; /* the server did, once */
+};
+
+/* --- what can be asked --- */
+
+static int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int fail(const char *format, ...)
 {
-	_drop_ struct json_object *document = NULL;
-	char *version = NULL;
-	int r = remote_version(remote, &version);
+	va_list arguments;
 
-	if (r < 0) {
-		json_object_put(peers);
-		return remote_complain(remote, command);
-	}
-	document = document_new(version, peers, json_object_new_array());
-	free(version);
-	if (!document)
-		r = -ENOMEM;
-	else if (command->nagios)
-		return show_nagios(document, stdout);
-	else if (command->form != REPORT_TABLE)
-		r = show_json(command, document);
-	else
-		r = show_peers(command, document);
-	if (r < 0) {
-		remote_failed(remote, -ENOMEM, NULL);
-		return remote_complain(remote, command);
-	}
-	if (command->form == REPORT_TABLE && !command->no_legend)
-		show_faults(command, document);
-	return document_exit_code(document);
+	fputs("mtuwatchctl: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return EXIT_UNABLE;
 }
 
-/* --- check --- */
-
-static int check_some(struct remote *remote, const struct command *command,
-		      struct json_object **ret)
+static int complain_iperf(const struct measuring *measuring, int r, const char *words)
 {
-	_drop_ struct json_object *peers = json_object_new_array();
-	struct json_object **list = calloc(command->name_count, sizeof(*list));
-	int r = list && peers ? 0 : remote_failed(remote, -ENOMEM, NULL);
+	const struct iperf_question *question = &measuring->question;
 
-	if (r >= 0)
-		r = remote_check(remote, command->names, command->name_count, list);
-	for (unsigned i = 0; list && i < command->name_count; i++)
-		if (list[i] && json_object_array_add(peers, list[i]) < 0)
-			r = remote_failed(remote, -ENOMEM, NULL);
-	free(list);
-	if (r >= 0)
-		*ret = json_object_get(peers);
+	progress_end(&measuring->remote->progress);
+	if (r == -ENOENT)
+		return fail("iperf3 is not installed here: \"apt-get install iperf3\", here and on "
+			    "the peer");
+	if (strstr(words, "unable to connect") || strstr(words, "timed out"))
+		return fail(
+			"no iperf3 server answers at %s port %u: run \"iperf3 -s\" on the peer, "
+			"and let its firewall pass that port (%s)",
+			question->address, question->port, words);
+	return fail("iperf3: %s", words[0] ? words : strerror(-r));
+}
+
+/* A server has room for one client, and the last one may not be gone yet; between two it closes its
+ * door for a moment. */
+static bool is_passing(const struct measuring *measuring, const struct iperf_answer *answer)
+{
+	return measuring->answered || strstr(answer->words, "busy");
+}
+
+static int ask(struct measuring *measuring, struct iperf_answer *ret, const char *what)
+{
+	const struct timespec pause = {.tv_nsec = 250000000};
+	uint64_t patience = progress_now() + PATIENCE_USEC;
+	int r;
+
+	for (;;) {
+		r = iperf_run(&measuring->question, &measuring->remote->progress, what, ret);
+		if (r != -EBADMSG || !is_passing(measuring, ret) || progress_now() >= patience)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	measuring->answered = measuring->answered || r >= 0;
 	return r;
 }
 
-int verb_check(const struct command *command)
+/* 0, or the exit code. */
+static int sizes_check(const struct measuring *measuring, struct json_object *path)
 {
-	_drop_remote_ struct remote remote;
-	struct json_object *peers = NULL;
-	int r = remote_open(&remote, command);
+	uint32_t link = (uint32_t)document_number(path, "LinkMTU");
+	uint32_t headers = measuring->ipv6 ? 60 : 40;
 
-	if (r >= 0)
-		r = command->name_count > 0 ? check_some(&remote, command, &peers)
-					    : remote_check_all(&remote, &peers);
-	return r < 0 ? remote_complain(&remote, command) : show_result(command, &remote, peers);
-}
+	for (unsigned i = 0; i < measuring->size_count; i++) {
+		uint32_t size = measuring->sizes[i];
 
-/* --- probe --- */
-
-/* The bounds are the daemon's; only what has no type on the bus is refused here. */
-static int option_append(sd_bus_message *call, const struct probe_option *option)
-{
-	uint64_t number = 0;
-
-	if (option->type == 's')
-		return sd_bus_message_append(call, "{sv}", option->key, "s", option->text);
-	if (value_number(option->text, &number) < 0 ||
-	    number > (option->type == 'q' ? UINT16_MAX : UINT32_MAX))
-		return -EDOM;
-	if (option->type == 'q')
-		return sd_bus_message_append(call, "{sv}", option->key, "q", (int)number);
-	return sd_bus_message_append(call, "{sv}", option->key, "u", (uint32_t)number);
-}
-
-/* Several links are one option: names with blanks between them. */
-static int links_append(sd_bus_message *call, const struct command *command)
-{
-	char text[PROBE_OPTIONS_LARGEST * (LINK_NAME_SIZE + 1)] = "";
-	size_t length = 0;
-
-	for (unsigned i = 0; i < command->probe_count; i++) {
-		const struct probe_option *option = &command->probe[i];
-
-		if (strcmp(option->key, "Interface") != 0)
-			continue;
-		if (strlen(option->text) >= LINK_NAME_SIZE)
-			return -EDOM;
-		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
-					   length ? " " : "", option->text);
+		if (size <= headers + 88)
+			return fail("--sizes: %u leaves no room for data", size);
+		if (size - headers > IPERF_MSS_LARGEST)
+			return fail("--sizes: iperf3 cannot impose more than %u",
+				    IPERF_MSS_LARGEST + headers);
+		if (link && size > link)
+			return fail(
+				"--sizes: link %s has an MTU of %u: %u cannot be tried from here",
+				document_text(path, "Interface"), link, size);
 	}
-	return length ? sd_bus_message_append(call, "{sv}", "Interface", "s", text) : 0;
-}
-
-static int options_append(sd_bus_message *call, const struct command *command,
-			  const struct probe_option **ret_wrong)
-{
-	int r = sd_bus_message_open_container(call, 'a', "{sv}");
-
-	if (r >= 0)
-		r = links_append(call, command);
-	for (unsigned i = 0; r >= 0 && i < command->probe_count; i++) {
-		*ret_wrong = &command->probe[i];
-		if (strcmp(command->probe[i].key, "Interface") != 0)
-			r = option_append(call, &command->probe[i]);
-	}
-	return r < 0 ? r : sd_bus_message_close_container(call);
-}
-
-static int probe_send(struct remote *remote, const struct command *command, sd_bus_message *call,
-		      struct json_object **ret)
-{
-	_drop_message_ sd_bus_message *reply = NULL;
-	struct json_object *peer = NULL;
-	int r = remote_send(remote, call, &reply);
-
-	if (r < 0)
-		return r;
-	r = document_from_message(reply, &peer);
-	if (r < 0)
-		return remote_failed(remote, r, "Probe");
-	*ret = json_object_new_array();
-	json_object_array_add(*ret, peer);
 	return 0;
 }
 
-int verb_probe(const struct command *command)
+/* A kilobyte tells whether somebody answers, and which MSS both ends agree on: a size above that
+ * would be measured under a wrong name. */
+static int server_check(struct measuring *measuring)
 {
-	_drop_remote_ struct remote remote;
-	_drop_message_ sd_bus_message *call = NULL;
-	const struct probe_option *wrong = command->probe;
-	struct json_object *peers = NULL;
+	struct iperf_answer answer = {0};
+	uint32_t largest = measuring->sizes[measuring->size_count - 1], agreed;
 	int r;
 
-	if (remote_open(&remote, command) < 0 || remote_new_call(&remote, "Probe", &call) < 0)
-		return remote_complain(&remote, command);
-	r = sd_bus_message_append(call, "s", command->names[0]);
-	if (r >= 0)
-		r = options_append(call, command, &wrong);
-	if (r == -EDOM) {
-		fprintf(stderr, "mtuwatchctl: --%s=%s: expected %s\n", wrong->name, wrong->text,
-			wrong->type == 's' ? "the name of a link" : "a number");
-		return EX_USAGE;
-	}
+	measuring->question.seconds = 0;
+	r = ask(measuring, &answer, "looking for an iperf3 server");
 	if (r < 0)
-		remote_failed(&remote, r, "Probe");
+		return complain_iperf(measuring, r, answer.words);
+	if (answer.mss == 0)
+		return 0;
+	agreed = explain_mss_mtu(answer.mss, measuring->ipv6);
+	if (agreed >= largest)
+		return 0;
+	progress_end(&measuring->remote->progress);
+	return fail("--sizes: this host and the peer agree on packets of at most %u (MSS %u), so "
+		    "%u cannot be tried: the peer's link, or the route to it, has the smaller MTU",
+		    agreed, answer.mss, largest);
+}
+
+/* --- the runs --- */
+
+static int run_once(struct measuring *measuring, struct series *series, unsigned done, unsigned of)
+{
+	struct iperf_answer *answer = &series->runs[series->count];
+	char what[96];
+	int r;
+
+	snprintf(what, sizeof(what), "run %u of %u: %u bytes %s", done + 1, of, series->size,
+		 series->reverse ? "from the peer" : "to the peer");
+	measuring->question.reverse = series->reverse;
+	measuring->question.mss = series->size - (measuring->ipv6 ? 60 : 40);
+	r = ask(measuring, answer, what);
+	if (r < 0)
+		return complain_iperf(measuring, r, answer->words);
+	series->count++;
+	return 0;
+}
+
+/* Sizes take turns, so that what else goes on hits all of them alike. A stall needs no second. */
+static int run_all(struct measuring *measuring)
+{
+	unsigned of = measuring->series_count * measuring->command->runs, done = 0;
+
+	measuring->question.seconds = (unsigned)(measuring->command->time_usec / USEC_PER_SEC);
+	for (unsigned run = 0; run < measuring->command->runs; run++)
+		for (unsigned i = 0; i < measuring->series_count; i++) {
+			struct series *series = &measuring->series[i];
+			int r;
+
+			if (!series_stalls(series) &&
+			    (r = run_once(measuring, series, done, of)) != 0)
+				return r;
+			done++;
+		}
+	progress_end(&measuring->remote->progress);
+	return 0;
+}
+
+/* --- showing it --- */
+
+static void rate_text(char cell[static CELL_SIZE], const struct series *series)
+{
+	struct spread bits = series_bits(series);
+	double unit = bits.most >= 1e9 ? 1e9 : 1e6;
+
+	if (series_stalls(series))
+		snprintf(cell, CELL_SIZE, "stalled");
 	else
-		r = probe_send(&remote, command, call, &peers);
-	return r < 0 ? remote_complain(&remote, command) : show_result(command, &remote, peers);
+		snprintf(cell, CELL_SIZE, "%.2f (%.2f-%.2f) %s", bits.median / unit,
+			 bits.least / unit, bits.most / unit, unit > 1e6 ? "Gbit/s" : "Mbit/s");
+}
+
+static void row_print(const struct measuring *measuring, const struct series *series)
+{
+	char rate[CELL_SIZE], again[32] = "-";
+	uint64_t retransmits = series_retransmits(series);
+	bool stalls = series_stalls(series);
+
+	rate_text(rate, series);
+	if (retransmits != UINT64_MAX && !stalls)
+		snprintf(again, sizeof(again), "%llu", (unsigned long long)retransmits);
+	printf("%5u  %5u  %-5s  %-28s  %7s", series->size,
+	       explain_mss(series->size, measuring->ipv6), series->reverse ? "back" : "there", rate,
+	       again);
+	if (stalls)
+		puts("         -          -");
+	else
+		printf("  %7.0f%%   %7.0f%%\n", series_cpu(series, true).median,
+		       series_cpu(series, false).median);
+}
+
+/* Each larger size against the smallest one of its direction. */
+static int sentences_print(const struct measuring *measuring)
+{
+	for (unsigned i = 2; i < measuring->series_count; i++) {
+		char *text = worth_sentence(&measuring->series[i % 2], &measuring->series[i]);
+
+		if (!text)
+			return -ENOMEM;
+		report_wrap(stdout, text, 0,
+			    measuring->command->width ? measuring->command->width : 80);
+		free(text);
+	}
+	return 0;
+}
+
+static int show_table(const struct measuring *measuring)
+{
+	if (!measuring->command->no_legend)
+		printf("%5s  %5s  %-5s  %-28s  %7s  %8s  %9s\n", "MTU", "MSS", "WAY",
+		       "THROUGHPUT, MEDIAN (RANGE)", "RETRANS", "CPU-SEND", "CPU-RECV");
+	for (unsigned i = 0; i < measuring->series_count; i++)
+		row_print(measuring, &measuring->series[i]);
+	if (measuring->command->no_legend)
+		return 0;
+	putchar('\n');
+	if (measuring->size_count == 1)
+		puts("One size alone says nothing about its worth: give others with --sizes=.");
+	return sentences_print(measuring);
+}
+
+static struct json_object *run_json(const struct iperf_answer *answer, bool reverse)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "Stalled", json_object_new_boolean(answer->stalled));
+	json_object_object_add(object, "BitsPerSecond", json_object_new_uint64(answer->bits));
+	json_object_object_add(object, "Retransmits",
+			       answer->has_retransmits ? json_object_new_uint64(answer->retransmits)
+						       : NULL);
+	json_object_object_add(
+		object, "CPUSender",
+		json_object_new_double(reverse ? answer->cpu_there : answer->cpu_here));
+	json_object_object_add(
+		object, "CPUReceiver",
+		json_object_new_double(reverse ? answer->cpu_here : answer->cpu_there));
+	return object;
+}
+
+static struct json_object *series_json(const struct measuring *measuring, unsigned place)
+{
+	const struct series *series = &measuring->series[place];
+	struct json_object *object = json_object_new_object(), *runs = json_object_new_array();
+	struct spread bits = series_bits(series);
+
+	json_object_object_add(object, "MTU", json_object_new_int64(series->size));
+	json_object_object_add(object, "MSS",
+			       json_object_new_int64(explain_mss(series->size, measuring->ipv6)));
+	json_object_object_add(object, "Direction",
+			       json_object_new_string(series->reverse ? "return" : "forward"));
+	json_object_object_add(object, "Stalled", json_object_new_boolean(series_stalls(series)));
+	json_object_object_add(object, "MedianBitsPerSecond",
+			       json_object_new_uint64((uint64_t)bits.median));
+	for (unsigned i = 0; i < series->count; i++)
+		json_object_array_add(runs, run_json(&series->runs[i], series->reverse));
+	json_object_object_add(object, "Runs", runs);
+	if (place >= 2)
+		json_object_object_add(object, "Worth",
+				       json_object_new_string(worth_word(worth_judge(
+					       &measuring->series[place % 2], series))));
+	return object;
+}
+
+static int show(const struct measuring *measuring)
+{
+	_drop_ struct json_object *all = NULL;
+	struct json_object *list;
+
+	if (measuring->command->form == REPORT_TABLE)
+		return show_table(measuring);
+	all = json_object_new_object();
+	list = json_object_new_array();
+	json_object_object_add(all, "Name", json_object_new_string(measuring->command->names[0]));
+	json_object_object_add(all, "Address", json_object_new_string(measuring->question.address));
+	json_object_object_add(all, "Series", list);
+	for (unsigned i = 0; i < measuring->series_count; i++)
+		json_object_array_add(list, series_json(measuring, i));
+	return show_json(measuring->command, all);
+}
+
+/* --- the verb --- */
+
+/* Without --sizes: 1500, and what the path is expected to carry. */
+static void sizes_choose(struct measuring *measuring, struct json_object *path)
+{
+	const struct command *command = measuring->command;
+	uint32_t expected = (uint32_t)document_number(path, "ExpectedMTU");
+
+	measuring->size_count = command->size_count;
+	memcpy(measuring->sizes, command->sizes, sizeof(measuring->sizes));
+	if (measuring->size_count > 0)
+		return;
+	if (expected > 1500)
+		measuring->sizes[measuring->size_count++] = 1500;
+	measuring->sizes[measuring->size_count++] = expected ? expected : 1500;
+}
+
+static void series_make(struct measuring *measuring)
+{
+	for (unsigned i = 0; i < measuring->size_count; i++)
+		for (unsigned way = 0; way < 2; way++)
+			measuring->series[measuring->series_count++] =
+				(struct series){.size = measuring->sizes[i], .reverse = way == 1};
+}
+
+static int measure(struct measuring *measuring, struct json_object *peer)
+{
+	struct json_object *path =
+		document_count(peer, "Paths") > 0 ? document_at(peer, "Paths", 0) : peer;
+	const char *address = document_text(path, "Address");
+	int r;
+
+	if (!address[0])
+		return fail("peer %s has no address now", document_text(peer, "Name"));
+	measuring->question = (struct iperf_question){
+		.address = address,
+		.source = document_text(path, "Source"),
+		.port = measuring->command->server_port,
+	};
+	measuring->ipv6 = strchr(address, ':') != NULL;
+	sizes_choose(measuring, path);
+	series_make(measuring);
+	r = sizes_check(measuring, path);
+	if (r == 0)
+		r = server_check(measuring);
+	if (r == 0)
+		r = run_all(measuring);
+	if (r != 0)
+		return r;
+	return show(measuring) < 0 ? fail("out of memory") : EXIT_SUCCESS;
+}
+
+static int measure_from_here(const struct command *command)
+{
+	_drop_remote_ struct remote remote;
+	_drop_ struct json_object *document = NULL;
+	struct measuring *measuring;
+	struct json_object *peer;
+	int status;
+
+	if (remote_open(&remote, command) < 0 || remote_describe(&remote, &document) < 0)
+		return remote_complain(&remote, command);
+	peer = document_named(document, "Peers", command->names[0]);
+	if (!peer)
+		return complain_no_peer(document, command->names[0]);
+	measuring = calloc(1, sizeof(*measuring));
+	if (!measuring)
+		return fail("out of memory");
+	measuring->command = command;
+	measuring->remote = &remote;
+	progress_begin(&remote.progress);
+	status = measure(measuring, peer);
+	free(measuring);
+	return status;
+}
+
+int verb_measure(const struct command *command)
+{
+	if (!command->host)
+		return measure_from_here(command);
+	fail("measure: it sends from this host; run it on the other one");
+	return EX_USAGE;
 }

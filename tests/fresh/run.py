@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The two commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
+"""The three commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
 
 The packages come from where this machine gets its own. The new system is a folder below /var/tmp,
 gone afterwards, and entered by chroot in a mount namespace of its own. FRESH_SUITES chooses what
@@ -142,6 +142,14 @@ def case_watch(root):
         os.close(keyboard)
 
 
+def case_demo(root):
+    """./run demo finds, explains and heals a black hole"""
+    done = subprocess.run(chrooted(root, CHECKOUT + "/run", "demo"), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", timeout=900, check=False)
+    expect(done.returncode == 0, f"exit {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    expect("<== narrow" in done.stdout and "The copy is through" in done.stdout, done.stdout)
+
+
 def case_test(root):
     """./run test installs what the tests need, runs them and counts"""
     suites = os.environ.get("FRESH_SUITES", "").split()
@@ -160,7 +168,7 @@ def case_test(root):
     expect(process.wait() == 0 and counted.group(2) == "0", f"exit {process.returncode}: {last}")
 
 
-CASES = (case_not_root, case_watch, case_test)
+CASES = (case_not_root, case_demo, case_watch, case_test)
 
 
 def inside_namespace():

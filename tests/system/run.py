@@ -26,7 +26,7 @@ DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
 EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
-           "etc/init.d", "etc/mtuwatchd", *(f"etc/rc{level}.d" for level in "0123456S"))
+           "etc/netplan", "etc/network", "etc/NetworkManager/system-connections", "etc/init.d", "etc/mtuwatchd", *(f"etc/rc{level}.d" for level in "0123456S"))
 MASKED = ("getty.target", "systemd-logind.service", "systemd-udevd.service", "systemd-hwdb-update.service",
           "systemd-timesyncd.service", "systemd-ask-password-wall.path", "systemd-homed.service",
           "systemd-update-utmp-runlevel.service", "systemd-tmpfiles-clean.timer")
