@@ -50,6 +50,21 @@ static const char *route_command(const struct path *path, uint32_t mtu,
 	return buffer;
 }
 
+/* "fe80::1 dev eth1": iproute2 takes no "%eth1". `link_word` is the one of that command. */
+static const char *command_target(const struct path *path, const char *link_word,
+				  char buffer[static ROUTE_COMMAND])
+{
+	char text[ADDRESS_TEXT_SIZE];
+	struct address address = path->address;
+	bool zoned = address_is_link_local(&address);
+
+	address.zone = 0;
+	snprintf(buffer, ROUTE_COMMAND, "%s%s%s%s%s", words_address(&address, text),
+		 zoned ? " " : "", zoned ? link_word : "", zoned ? " " : "",
+		 zoned ? words_link(path) : "");
+	return buffer;
+}
+
 /* Where this link's own cable ends, the search begins: ", first at switch sw1 port Eth1/7". */
 static char *advice_look_first(const struct peer *peer, const struct path *path,
 			       const struct judgement *judgement)
@@ -80,8 +95,8 @@ static char *advice_black_hole(const struct peer *peer, const struct path *path,
 			 path->facts.clamp_mtu);
 	else
 		route_command(path, words_size(judgement), command);
-	return advice("%s%s %s takes at most %u bytes: raise its MTU%s%s%s%s",
-		      back ? "the peer's own link, or a switch port" : "a switch port",
+	return advice("the peer's own link, or a switch port%s %s takes at most %u bytes: raise its "
+		      "MTU%s%s%s%s",
 		      on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,
 		      words_size(judgement), first,
 		      on_link ? "" : ", or let its ICMP \"too big\" reports through",
@@ -145,11 +160,10 @@ static char *advice_silent(const struct peer *peer, const struct path *path)
 /* What to do where this host or its surroundings forbid to measure at all, or the full size. */
 static char *advice_reason(const struct peer *peer, const struct path *path, enum reason reason)
 {
-	char address[ADDRESS_TEXT_SIZE];
+	char address[ADDRESS_TEXT_SIZE], target[ROUTE_COMMAND];
 	const char *link = words_link(path);
 	bool configured = peer->origin == ORIGIN_CONFIG;
 
-	words_address(&path->address, address);
 	switch (reason) {
 	case REASON_LINK_SMALLER:
 		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
@@ -158,9 +172,10 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 	case REASON_ROUTE_SMALLER:
 		return advice("\"ip route get %s\" shows the route: take its mtu away or raise it; "
 			      "or set ExpectMTU=%u",
-			      address, path->facts.capacity);
+			      command_target(path, "oif", target), path->facts.capacity);
 	case REASON_WRONG_LINK:
-		return advice("\"ip route get %s\" shows where packets go: mend the route%s", address,
+		return advice("\"ip route get %s\" shows where packets go: mend the route%s",
+			      command_target(path, "oif", target),
 			      configured ? ", or Interface= of this peer" : "");
 	case REASON_IRREGULAR:
 		return strdup("look for plain loss on the way, or for a limit on echo at the peer; "
@@ -185,12 +200,14 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 			      "switch port",
 			      link);
 	case REASON_NO_ROUTE:
-		return advice("\"ip route get %s\" tells what is missing", address);
+		return advice("\"ip route get %s\" tells what is missing",
+			      command_target(path, "oif", target));
 	case REASON_NO_NEIGHBOUR:
 		return advice("\"ip neigh show %s\": is it switched on, and in the same VLAN?",
-			      address);
+			      command_target(path, "dev", target));
 	case REASON_HOST_UNREACHABLE:
-		return advice("\"tracepath %s\" shows how far packets get", address);
+		return advice("\"tracepath %s\" shows how far packets get",
+			      words_address(&path->address, address));
 	case REASON_NO_RESPONDER:
 		return strdup("run mtuwatchd with Responder=yes on the peer; if it does, a firewall "
 			      "drops UDP to its port, or Port= is another one");
@@ -228,9 +245,10 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 			"look for bit errors (\"ip -s link\", the switch port's counters) and "
 			"for a policer on the way");
 	case VERDICT_UNVERIFIABLE:
-		/* a stranger's silence is nothing to be mended */
+		/* a stranger's silence is nothing to be mended, unless nothing can be sent to it */
 		if (judgement->reason == REASON_NO_SIZES || judgement->reason == REASON_IRREGULAR ||
-		    judgement->reason == REASON_NO_RESPONDER)
+		    judgement->reason == REASON_NO_RESPONDER ||
+		    judgement->reason == REASON_NO_NEIGHBOUR)
 			return advice_reason(peer, path, judgement->reason);
 		return strdup("");
 	case VERDICT_MISCONFIGURED:

@@ -172,7 +172,8 @@ static bool verdict_says(const struct judgement *judgement, const struct finding
 	return (finding->id == FINDING_LINK_BELOW_EXPECTED &&
 		judgement->reason == REASON_LINK_SMALLER) ||
 	       (finding->id == FINDING_ROUTE_MTU_BELOW_LINK &&
-		judgement->reason == REASON_ROUTE_SMALLER);
+		judgement->reason == REASON_ROUTE_SMALLER) ||
+	       (finding->id == FINDING_WRONG_LINK && judgement->reason == REASON_WRONG_LINK);
 }
 
 static bool link_says(const struct roster *roster, const struct finding *finding)

@@ -44,7 +44,7 @@ START_TEST(table_says_it_all)
 	ck_assert(strncmp(text, "PEER ", 5) == 0);
 	ck_assert_ptr_nonnull(strstr(text, "1500/9000 black-hole"));
 	ck_assert_ptr_nonnull(strstr(text, "\ncritical: peer san-a (192.0.2.10) by eth1: "));
-	ck_assert_ptr_nonnull(strstr(text, "\n    a switch port"));
+	ck_assert_ptr_nonnull(strstr(text, "\n    the peer's own link, or a switch port"));
 	ck_assert_ptr_nonnull(strstr(text, "\nwarning: link eth1 has an MTU of 1500"));
 	ck_assert_ptr_null(strstr(text, "\033"));
 	ck_assert_ptr_null(strstr(text, " \n"));
@@ -125,7 +125,7 @@ START_TEST(faults_are_wrapped)
 	for (const char *line = wrapped; *line; line += strcspn(line, "\n"), line += *line == '\n')
 		ck_assert_uint_le(strcspn(line, "\n"), 80);
 	ck_assert_ptr_nonnull(strstr(wrapped, "\ncritical: peer san-a (192.0.2.10) by eth1: "));
-	ck_assert_ptr_nonnull(strstr(wrapped, "\n    a switch port, tunnel or router on the way"));
+	ck_assert_ptr_nonnull(strstr(wrapped, "\n    the peer's own link, or a switch port, tunnel or router"));
 	ck_assert_uint_gt(strlen(whole), 160);
 	assert_same_words(wrapped, whole);
 	free(wrapped);
@@ -168,6 +168,16 @@ START_TEST(one_fault_is_said_once)
 	ck_assert_uint_eq(occurrences(text, "warning: "), 1);
 	ck_assert_ptr_nonnull(strstr(text, "\nwarning: link eth1 has an MTU of 1500"));
 	free(text);
+	path->announced = (struct judgement){.verdict = VERDICT_MISCONFIGURED,
+					     .severity = SEVERITY_WARNING,
+					     .reason = REASON_WRONG_LINK};
+	path->dossier->findings.list[0].id = FINDING_WRONG_LINK;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_ptr_nonnull(strstr(text, "as configured\n"));
+	ck_assert_ptr_null(strstr(text, "packets leave by"));
+	free(text);
+	path->announced = sample.paths[2].announced;
+	path->dossier->findings.list[0] = example_finding();
 	/* other numbers are another fault */
 	sample.link[1].findings.list[0].should = 8000;
 	text = table_text(&sample.roster, false, 0);

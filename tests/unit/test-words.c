@@ -408,6 +408,26 @@ START_TEST(wanted_link)
 }
 END_TEST
 
+/* A command that is told can be typed: iproute2 takes no "%eth0". */
+START_TEST(link_local_commands)
+{
+	struct example sample;
+	struct judgement judgement = {.verdict = VERDICT_UNREACHABLE, .reason = REASON_NO_NEIGHBOUR};
+	struct path *path = &sample.paths[2];
+
+	example_init(&sample);
+	ck_assert_has(words_verdict_advice(&sample.peer[2], path, &judgement),
+		      "\"ip neigh show 192.0.2.10\":");
+	path->address = example_address("fe80::1");
+	path->address.zone = 1;
+	ck_assert_has(words_verdict_advice(&sample.peer[2], path, &judgement),
+		      "\"ip neigh show fe80::1 dev eth0\":");
+	judgement.reason = REASON_NO_ROUTE;
+	ck_assert_has(words_verdict_advice(&sample.peer[2], path, &judgement),
+		      "\"ip route get fe80::1 oif eth0\" tells");
+}
+END_TEST
+
 /* No address and no link yet, and still a sentence. */
 START_TEST(unresolved)
 {
@@ -620,6 +640,7 @@ int main(void)
 	tcase_add_test(test, own_address);
 	tcase_add_test(test, name_is_address);
 	tcase_add_test(test, wanted_link);
+	tcase_add_test(test, link_local_commands);
 	tcase_add_test(test, unresolved);
 	tcase_add_test(test, every_sentence_is_whole);
 	tcase_add_test(test, every_way_and_place_is_whole);
