@@ -134,14 +134,14 @@ void journal_clamped(struct journal *journal, const struct clamp_word *word)
 
 	if (word->link[0]) {
 		tell(journal, &notice, word,
-		     "clamped to %u bytes, was %u: all its watched peers have the fault; whether it can come "
-		     "off is tried every ClampRetry=",
+		     "clamped to %u bytes, was %u: most of its watched peers have the fault, and none is good "
+		     "at more; whether it can come off is tried every ClampRetry=",
 		     word->mtu, word->before);
 		return;
 	}
 	tell(journal, &notice, word,
-	     "clamped to %u bytes: a host route keeps packets to it at that size, and the segments that "
-	     "it is asked for, until the full size passes again",
+	     "clamped to %u bytes: a host route keeps packets to it at that size, and by the MSS that "
+	     "this host announces those from it, until the full size passes again",
 	     word->mtu);
 }
 
