@@ -53,26 +53,29 @@ struct arguments {
 
 static void print_help(void)
 {
-	puts("mtuwatchd [--config FILE] [--test-config] [--json=off|short|pretty]\n"
-	     "          [--once [[--interface LINK] [--expect MTU] [--method METHOD]\n"
-	     "          [--port PORT] [--flows N] ADDRESS...]]\n\n"
+	puts("mtuwatchd [--config FILE] [--test-config]\n"
+	     "mtuwatchd [--config FILE] --once [--json=off|short|pretty]\n"
+	     "          [[--interface LINK]... [--expect MTU] [--method METHOD]\n"
+	     "          [--port PORT] [--flows N] ADDRESS...]\n"
+	     "mtuwatchd --release\n\n"
 	     "Watches whether every packet size this host may send really arrives, and says\n"
 	     "so when it does not.\n\n"
-	     "  --config FILE   read this file alone, not /etc/mtuwatchd/mtuwatchd.conf and\n"
-	     "                  its drop-ins\n"
-	     "  --test-config   check the configuration and print what is in effect\n"
-	     "  --once          check everything, or the given addresses, print it and exit:\n"
-	     "                  0 ok or notice, 1 warning, 2 critical, 3 unknown, unreachable\n"
-	     "                  or unable to ask; a black hole seen by echo alone is a warning\n"
-	     "  --json=FORM     with --once: off (a table), short or pretty\n"
-	     "  --interface LINK  of these addresses: by this link; again: each is a path\n"
-	     "  --expect MTU    the size to expect, not the link's\n"
-	     "  --method METHOD auto, icmp, tcp, udp or responder\n"
-	     "  --port PORT     for tcp, udp and responder\n"
-	     "  --flows N       source ports to spread over, 1 to 64\n"
-	     "  --release       take off every clamp the daemon left on this host, and exit\n"
+	     "  --config FILE     read this file alone, not /etc/mtuwatchd/mtuwatchd.conf and\n"
+	     "                    its drop-ins\n"
+	     "  --test-config     check the configuration and print what is in effect\n"
+	     "  --once            check everything, or the given addresses, print it and exit\n"
+	     "  --json=FORM       with --once: off (a table), short or pretty\n"
+	     "  --interface LINK  with addresses: by this link; again: each is a path\n"
+	     "  --expect MTU      with addresses: the size to expect, not the link's\n"
+	     "  --method METHOD   with addresses: auto, icmp, tcp, udp or responder\n"
+	     "  --port PORT       with addresses: for tcp, udp and responder\n"
+	     "  --flows N         with addresses: source ports to spread over, 1 to 64\n"
+	     "  --release         take off every clamp the daemon left on this host, and exit\n"
 	     "  --version\n"
-	     "  --help\n\n"
+	     "  -h, --help\n\n"
+	     "--once ends with 0 ok or notice, 1 warning (a black hole that only echo saw is\n"
+	     "one), 2 critical, 3 unknown, unreachable or unable to ask; 64 is bad usage, 77\n"
+	     "missing privilege, 78 bad configuration.\n\n"
 	     "Started by hand it shows a table of what it watches. See mtuwatchd(8),\n"
 	     "mtuwatchd.conf(5), org.mtuwatch1(5).");
 }
@@ -235,6 +238,16 @@ static void add_request_option(struct arguments *arguments, int option, const ch
 				request_keys[i].name, request_keys[i].key, text };
 }
 
+static int choose_mode(struct arguments *arguments, enum mode mode)
+{
+	if (arguments->mode != MODE_DAEMON && arguments->mode != mode) {
+		fputs("mtuwatchd: --test-config, --once and --release do not go together\n", stderr);
+		return -EINVAL;
+	}
+	arguments->mode = mode;
+	return 0;
+}
+
 static int parse_option(struct arguments *ret, int option)
 {
 	switch (option) {
@@ -242,11 +255,9 @@ static int parse_option(struct arguments *ret, int option)
 		ret->config_path = optarg;
 		return 0;
 	case OPTION_TEST_CONFIG:
-		ret->mode = MODE_TEST_CONFIG;
-		return 0;
+		return choose_mode(ret, MODE_TEST_CONFIG);
 	case OPTION_ONCE:
-		ret->mode = MODE_ONCE;
-		return 0;
+		return choose_mode(ret, MODE_ONCE);
 	case OPTION_JSON:
 		return parse_json(optarg, ret);
 	case OPTION_INTERFACE:
@@ -257,8 +268,7 @@ static int parse_option(struct arguments *ret, int option)
 		add_request_option(ret, option, optarg);
 		return 0;
 	case OPTION_RELEASE:
-		ret->mode = MODE_RELEASE;
-		return 0;
+		return choose_mode(ret, MODE_RELEASE);
 	case OPTION_VERSION:
 		puts("mtuwatchd " VERSION);
 		ret->mode = MODE_DONE;
