@@ -180,7 +180,7 @@ static void method_print(struct json_object *path)
 	fputs(document_text(path, "Method"), stdout);
 	if (flows > 1)
 		printf(", %" PRIu64 " flows", flows);
-	if (bad > 0)
+	if (flows > 1 && bad > 0)
 		printf(" (%" PRIu64 " faulty)", bad);
 	if (rtt > 0)
 		printf(", round trip %" PRIu64 ".%03" PRIu64 " ms", rtt / 1000, rtt % 1000);
@@ -198,6 +198,7 @@ static void kernel_print(struct json_object *path)
 	if (mss)
 		printf(", connections an MSS of %" PRIu64, mss);
 	putchar('\n');
+	line_print("Not clamped", document_text(path, "ClampRefusal"));
 	if (!clamp)
 		return;
 	label_print("Clamped");
@@ -235,11 +236,12 @@ void show_peer(const struct command *command, struct json_object *document,
 {
 	unsigned count = document_count(peer, "Paths");
 	const char *origin = document_text(peer, "Origin");
+	bool configured = strcmp(origin, "config") == 0;
 	char rest[64];
 	bool begun = true;
 
-	snprintf(rest, sizeof(rest), " (%s%s)", strcmp(origin, "config") == 0 ? "" : "by ",
-		 strcmp(origin, "config") == 0 ? "configured" : origin);
+	snprintf(rest, sizeof(rest), " (%s%s)", configured ? "configured" : "discovered: ",
+		 configured ? "" : origin);
 	head_print(command, peer, rest);
 	for (unsigned i = 0; i < count; i++) {
 		if (i > 0)

@@ -29,6 +29,7 @@ static struct libscols_table *table_new(const struct command *command)
 		return NULL;
 	scols_table_enable_noheadings(table, command->no_legend);
 	scols_table_enable_colors(table, command->colour);
+	scols_table_enable_minout(table, 1); /* no blanks behind the last word */
 	if (command->width > 0) {
 		scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
 		scols_table_set_termwidth(table, command->width);

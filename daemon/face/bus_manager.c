@@ -57,11 +57,13 @@ static unsigned name_distance(const char *a, const char *b)
 static const struct peer *peer_nearest(const struct roster *roster, const char *name)
 {
 	const struct peer *nearest = NULL;
-	unsigned best = NAME_DISTANCE_LARGEST + 1;
 	size_t length = strlen(name);
+	unsigned best;
 
 	if (length > PEER_NAME_LONGEST)
 		return NULL;
+	/* a name of which half is different is another one */
+	best = least(NAME_DISTANCE_LARGEST, (unsigned)length / 2) + 1;
 	for (unsigned i = 0; i < roster->peer_count; i++) {
 		size_t other = strlen(roster->peers[i]->name);
 		unsigned distance;

@@ -166,8 +166,8 @@ void report_table(const struct roster *roster, FILE *out, const struct report_st
 	struct row titles = {};
 
 	if (roster->peer_count == 0) {
-		fputs("There is nothing to watch: no peer is configured and no gateway was "
-		      "found.\n",
+		fputs("There is nothing to watch: no peer is configured and nothing was "
+		      "discovered.\n",
 		      out);
 	} else {
 		roster_rows(&table, roster, table_measure_row);

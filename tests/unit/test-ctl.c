@@ -273,6 +273,7 @@ START_TEST(legend_and_colour)
 	text = printed(print_first_peer, &command, document);
 	ck_assert_ptr_nonnull(strstr(text, "Passes: 1500 of 9000 bytes\n"));
 	ck_assert_ptr_nonnull(strstr(text, "Passes: 9000 of 9000 bytes there, 9000 back\n"));
+	ck_assert_ptr_null(strstr(text, "faulty"));
 	free(text);
 	json_object_put(document);
 }
