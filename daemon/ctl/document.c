@@ -301,7 +301,7 @@ static bool texts_equal(struct json_object *a, struct json_object *b, const char
 	return strcmp(document_text(a, key), document_text(b, key)) == 0;
 }
 
-/* A verdict on this host's own link or route is told by its own sentence. */
+/* A verdict on this host's own link or route, or on the way back, is told by its own sentence. */
 static bool verdict_says(struct json_object *peer, struct json_object *finding)
 {
 	static const enum finding_id said[] = {
@@ -311,6 +311,9 @@ static bool verdict_says(struct json_object *peer, struct json_object *finding)
 	};
 	const char *id = document_text(finding, "Id");
 
+	if (strcmp(id, words_finding(FINDING_RETURN_SMALLER)) == 0)
+		return document_verdict(peer) == VERDICT_BLACK_HOLE &&
+		       strcmp(document_text(peer, "Direction"), words_direction(DIRECTION_RETURN)) == 0;
 	if (document_verdict(peer) != VERDICT_MISCONFIGURED)
 		return false;
 	for (unsigned i = 0; i < sizeof(said) / sizeof(said[0]); i++)

@@ -167,6 +167,9 @@ static bool findings_hold(const struct findings *findings, const struct finding 
 
 static bool verdict_says(const struct judgement *judgement, const struct finding *finding)
 {
+	if (finding->id == FINDING_RETURN_SMALLER)
+		return judgement->verdict == VERDICT_BLACK_HOLE &&
+		       judgement->direction == DIRECTION_RETURN;
 	if (judgement->verdict != VERDICT_MISCONFIGURED)
 		return false;
 	return (finding->id == FINDING_LINK_BELOW_EXPECTED &&

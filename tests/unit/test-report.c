@@ -176,6 +176,18 @@ START_TEST(one_fault_is_said_once)
 	ck_assert_ptr_nonnull(strstr(text, "as configured\n"));
 	ck_assert_ptr_null(strstr(text, "packets leave by"));
 	free(text);
+	path->announced = (struct judgement){.verdict = VERDICT_BLACK_HOLE,
+					     .severity = SEVERITY_CRITICAL,
+					     .direction = DIRECTION_RETURN,
+					     .return_mtu = 1500};
+	path->dossier->findings.list[0].id = FINDING_RETURN_SMALLER;
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_uint_eq(occurrences(text, "come back whole"), 0);
+	path->announced.direction = DIRECTION_FORWARD;
+	free(text);
+	text = table_text(&sample.roster, false, 0);
+	ck_assert_uint_eq(occurrences(text, "come back whole"), 1);
+	free(text);
 	path->announced = sample.paths[2].announced;
 	path->dossier->findings.list[0] = example_finding();
 	/* other numbers are another fault */
