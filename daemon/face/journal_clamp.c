@@ -37,7 +37,7 @@ const char *words_refusal(enum clamp_refusal refusal)
 	case REFUSAL_OTHER_LINK:
 		return "other packets to it take another link, and a host route would draw them off it";
 	case REFUSAL_PRIVILEGE:
-		return "CAP_NET_ADMIN is missing";
+		return "CAP_NET_ADMIN is missing, see PRIVILEGES in mtuwatchd(8)";
 	case REFUSAL_KERNEL:
 		return "the kernel does not take the route";
 	case REFUSAL_NO_HELP:
@@ -49,7 +49,8 @@ const char *words_refusal(enum clamp_refusal refusal)
 	case REFUSAL_STACK:
 		return "what stands on the link, or its IPv6 MTU, could not be put back";
 	case REFUSAL_RECORD:
-		return "what the link was cannot be kept in the runtime directory";
+		return "what the link was cannot be kept in the runtime directory; the service has it by "
+		       "clamp.conf, without the service make /run/mtuwatchd";
 	case REFUSAL_TAKEN_OFF:
 		return "it was taken off, and the fault has not been gone since";
 	}
