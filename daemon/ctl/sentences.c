@@ -56,13 +56,14 @@ static void peer_finding(const struct command *command, struct json_object *peer
 	fault_print(command, finding, text);
 }
 
+/* Those of this severity. */
 static void peer_faults(const struct command *command, struct json_object *document,
-			struct json_object *peer, bool *begun)
+			struct json_object *peer, enum severity severity, bool *begun)
 {
 	for (unsigned i = 0; i < document_count(peer, "Paths"); i++) {
 		struct json_object *path = document_at(peer, "Paths", i);
 
-		if (document_severity(path) < SEVERITY_NOTICE)
+		if (document_severity(path) != severity)
 			continue;
 		begin_print(begun);
 		fault_print(command, path, document_text(path, "Text"));
@@ -70,7 +71,8 @@ static void peer_faults(const struct command *command, struct json_object *docum
 	for (unsigned i = 0; i < document_count(peer, "Findings"); i++) {
 		struct json_object *finding = document_at(peer, "Findings", i);
 
-		if (document_is_said(document, peer, finding))
+		if (document_severity(finding) != severity ||
+		    document_is_said(document, peer, finding))
 			continue;
 		begin_print(begun);
 		peer_finding(command, peer, finding);
@@ -93,12 +95,12 @@ static bool link_is_told(struct json_object *document, struct json_object *findi
 }
 
 static void link_faults(const struct command *command, struct json_object *document,
-			struct json_object *link, bool *begun)
+			struct json_object *link, enum severity severity, bool *begun)
 {
 	for (unsigned i = 0; i < document_count(link, "Findings"); i++) {
 		struct json_object *finding = document_at(link, "Findings", i);
 
-		if (link_is_told(document, finding))
+		if (document_severity(finding) != severity || link_is_told(document, finding))
 			continue;
 		begin_print(begun);
 		fault_print(command, finding, document_text(finding, "Text"));
@@ -109,10 +111,14 @@ void show_faults(const struct command *command, struct json_object *document)
 {
 	bool begun = false;
 
-	for (unsigned i = 0; i < document_count(document, "Peers"); i++)
-		peer_faults(command, document, document_at(document, "Peers", i), &begun);
-	for (unsigned i = 0; i < document_count(document, "Links"); i++)
-		link_faults(command, document, document_at(document, "Links", i), &begun);
+	for (enum severity worst = SEVERITY_CRITICAL; worst >= SEVERITY_NOTICE; worst--) {
+		for (unsigned i = 0; i < document_count(document, "Peers"); i++)
+			peer_faults(command, document, document_at(document, "Peers", i), worst,
+				    &begun);
+		for (unsigned i = 0; i < document_count(document, "Links"); i++)
+			link_faults(command, document, document_at(document, "Links", i), worst,
+				    &begun);
+	}
 }
 
 /* --- in full --- */
@@ -250,7 +256,8 @@ void show_peer(const struct command *command, struct json_object *document,
 	}
 	if (count == 0)
 		puts("    it has no path yet");
-	peer_faults(command, document, peer, &begun);
+	for (enum severity worst = SEVERITY_CRITICAL; worst >= SEVERITY_NOTICE; worst--)
+		peer_faults(command, document, peer, worst, &begun);
 }
 
 void show_link(const struct command *command, struct json_object *link)

@@ -18,6 +18,7 @@ struct faults {
 	const struct roster *roster;
 	struct report_told told; /* this time */
 	unsigned told_room;
+	enum severity severity; /* of those whose turn it is: the worst first */
 	bool begun;
 };
 
@@ -212,7 +213,7 @@ static void path_faults(struct faults *faults, const struct peer *peer, const st
 	char subject[PEER_NAME_LONGEST + 8];
 
 	snprintf(subject, sizeof(subject), "peer %s", peer->name);
-	if (path->announced.severity >= SEVERITY_NOTICE)
+	if (path->announced.severity == faults->severity)
 		fault_print(faults, path->announced.severity,
 			    words_verdict_sentence(peer, path, &path->announced),
 			    words_verdict_advice(peer, path, &path->announced));
@@ -221,26 +222,32 @@ static void path_faults(struct faults *faults, const struct peer *peer, const st
 	for (unsigned i = 0; i < findings->count; i++) {
 		const struct finding *finding = &findings->list[i];
 
-		if (!verdict_says(&path->announced, finding) && !link_says(faults->roster, finding))
+		if (finding->severity == faults->severity && !verdict_says(&path->announced, finding) &&
+		    !link_says(faults->roster, finding))
 			finding_print(faults, subject, finding);
 	}
 }
 
 static void link_faults(struct faults *faults, const struct link_state *state)
 {
-	for (unsigned i = 0; !state->ignored && i < state->findings.count; i++)
-		if (!any_peer_says(faults->roster, &state->findings.list[i]))
-			finding_print(faults, "", &state->findings.list[i]);
+	for (unsigned i = 0; !state->ignored && i < state->findings.count; i++) {
+		const struct finding *finding = &state->findings.list[i];
+
+		if (finding->severity == faults->severity && !any_peer_says(faults->roster, finding))
+			finding_print(faults, "", finding);
+	}
 }
 
 void report_faults(const struct roster *roster, FILE *out, const struct report_style *style)
 {
 	struct faults faults = {.out = out, .style = style, .roster = roster};
 
-	for (unsigned i = 0; i < roster->peer_count; i++)
-		for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
-			path_faults(&faults, roster->peers[i], &roster->peers[i]->paths[j]);
-	for (unsigned i = 0; i < roster->link_count; i++)
-		link_faults(&faults, roster->links[i]);
+	for (faults.severity = SEVERITY_CRITICAL; faults.severity >= SEVERITY_NOTICE; faults.severity--) {
+		for (unsigned i = 0; i < roster->peer_count; i++)
+			for (unsigned j = 0; j < roster->peers[i]->path_count; j++)
+				path_faults(&faults, roster->peers[i], &roster->peers[i]->paths[j]);
+		for (unsigned i = 0; i < roster->link_count; i++)
+			link_faults(&faults, roster->links[i]);
+	}
 	told_replace(&faults);
 }

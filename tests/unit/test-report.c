@@ -143,6 +143,26 @@ static unsigned occurrences(const char *text, const char *part)
 }
 
 /* A link that is too small: the verdict, the path and the link know it, one says it. */
+START_TEST(worst_fault_first)
+{
+	struct example sample;
+	const char *warning, *critical;
+	char *text;
+
+	example_init(&sample);
+	sample.paths[0].announced = (struct judgement){.verdict = VERDICT_UNREACHABLE,
+						       .severity = SEVERITY_WARNING,
+						       .reason = REASON_NO_NEIGHBOUR};
+	text = table_text(&sample.roster, false, 0);
+	critical = strstr(text, "\ncritical: peer san-a");
+	warning = strstr(text, "\nwarning: peer db");
+	ck_assert_ptr_nonnull(critical);
+	ck_assert_ptr_nonnull(warning);
+	ck_assert(critical < warning);
+	free(text);
+}
+END_TEST
+
 START_TEST(one_fault_is_said_once)
 {
 	struct example sample;
@@ -485,6 +505,7 @@ int main(void)
 	tcase_add_test(test, clean_table_says_no_more);
 	tcase_add_test(test, table_fits_the_screen);
 	tcase_add_test(test, faults_are_wrapped);
+	tcase_add_test(test, worst_fault_first);
 	tcase_add_test(test, one_fault_is_said_once);
 	tcase_add_test(test, only_news_is_told_again);
 	tcase_add_test(test, notes);
