@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define AFTER_CHANGE_USEC (300 * USEC_PER_MSEC)
 #define REFRESH_USEC USEC_PER_SEC
 
+#define REPORT_LEAST 6 /* lines, however low the screen */
 #define SENTENCES_SHOWN 5
 #define SENTENCE_SIZE 512
 
@@ -37,36 +39,110 @@ struct foreground {
 	char sentences[SENTENCES_SHOWN][SENTENCE_SIZE];
 };
 
-static unsigned terminal_width(void)
+static void terminal_size(unsigned *width, unsigned *height)
 {
-	struct winsize size;
+	struct winsize size = {};
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return 80;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){};
+	*width = size.ws_col > 0 ? size.ws_col : 80;
+	*height = size.ws_row; /* 0: nobody knows */
 }
 
-static void sentences_draw(const struct foreground *foreground, unsigned width)
+static void sentences_draw(const struct foreground *foreground, FILE *out, unsigned most,
+			   unsigned width)
 {
 	unsigned end = foreground->sentence_count;
 
 	if (end > 0)
-		fputc('\n', stdout);
-	for (unsigned i = end > SENTENCES_SHOWN ? end - SENTENCES_SHOWN : 0; i < end; i++)
-		report_wrap(stdout, foreground->sentences[i % SENTENCES_SHOWN], 0, width);
+		fputc('\n', out);
+	for (unsigned i = end > most ? end - most : 0; i < end; i++)
+		report_wrap(out, foreground->sentences[i % SENTENCES_SHOWN], 0, width);
 }
 
+static unsigned lines_in(const char *text)
+{
+	unsigned count = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		count++;
+	return count;
+}
+
+/* As many lines of it as there is room for: what is more would scroll the beginning away. */
+static void report_fit(const char *report, unsigned room)
+{
+	unsigned all = lines_in(report), shown = 0;
+	const char *end = report;
+
+	if (all <= room) {
+		fputs(report, stdout);
+		return;
+	}
+	for (; shown + 1 < room; shown++)
+		end = strchr(end, '\n') + 1;
+	fwrite(report, 1, (size_t)(end - report), stdout);
+	printf("(%u more lines: mtuwatchctl, or a higher window)\n", all - shown);
+}
+
+/* NULL out of memory. */
+static char *report_drawn(const struct foreground *foreground, const struct report_style *style)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	report_table(watch_roster(foreground->watch), out, style);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The latest `most` sentences, and how it ends. NULL out of memory. */
+static char *sentences_drawn(const struct foreground *foreground, unsigned most, unsigned width)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	sentences_draw(foreground, out, most, width);
+	fputs("\nCtrl-C ends it.\n", out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* What is wrong, and what to do about it, has room before what was said of it earlier. */
 static void terminal_draw(const struct foreground *foreground)
 {
-	struct report_style style = {
-		.colour = getenv("NO_COLOR") == NULL,
-		.width = terminal_width(),
-	};
+	struct report_style style = {.colour = getenv("NO_COLOR") == NULL};
+	unsigned height = 0, most = SENTENCES_SHOWN, room = UINT_MAX, taken;
+	char *report, *below;
 
-	fputs("\033[H\033[2J", stdout);
-	report_table(watch_roster(foreground->watch), stdout, &style);
-	sentences_draw(foreground, style.width);
-	fputs("\nCtrl-C ends it.\n", stdout);
+	terminal_size(&style.width, &height);
+	report = report_drawn(foreground, &style);
+	below = sentences_drawn(foreground, most, style.width);
+	while (height > 0 && report && below && most > 1 &&
+	       lines_in(report) + lines_in(below) >= height) {
+		free(below);
+		below = sentences_drawn(foreground, --most, style.width);
+	}
+	if (report && below) {
+		taken = lines_in(below) + 1; /* the cursor stands on one */
+		if (height > 0)
+			room = height > taken + REPORT_LEAST ? height - taken : REPORT_LEAST;
+		fputs("\033[H\033[2J", stdout);
+		report_fit(report, room);
+		fputs(below, stdout);
+	}
+	free(report);
+	free(below);
 }
 
 static void foreground_draw(struct foreground *foreground)

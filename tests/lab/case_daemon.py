@@ -262,6 +262,7 @@ def terminal(network):
                 lambda: len(last()) >= count + 3 and said.search(last()[-1]))
     for one in last():
         assert max(len(line) for line in one.splitlines()) <= 72, one
+        assert len(one.splitlines()) < 24, one
         assert "Ctrl-C ends it." in one, one
     stray = [x for x in last() if not x.startswith(("PEER", "There"))]
     assert not stray, stray
