@@ -7,6 +7,7 @@
 
 #include "path_inside.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define FOLLOW_UP_USEC USEC_PER_SEC
@@ -132,7 +133,7 @@ static void path_count_refused(struct path *path, const struct answer *answer)
 {
 	if (path_is_control(path, answer->size))
 		path->control_sent--;
-	else
+	else if (answer->error != -ENOBUFS) /* some device took it, and dropped it */
 		path->full_sent--;
 }
 

@@ -172,11 +172,32 @@ static void round_echo(struct round *round, const struct answer *answer, struct 
 		round->evidence.fragment = answer->fragment;
 }
 
+/* Every time so far, and more than once. */
+static bool round_was_dropped(const struct round *round, const struct try *now)
+{
+	unsigned before = 0;
+
+	if (now->size <= round->settings.control)
+		return false;
+	for (const struct try *try = round->tries.list; try < now; try++) {
+		if (try->size != now->size || try->burst == now->burst)
+			continue;
+		if (try->state == TRY_ANSWERED || try->state == TRY_DELIVERED ||
+		    try->state == TRY_RECEIPT)
+			return false;
+		before += try->state == TRY_VOID || try->state == TRY_SILENT;
+	}
+	return before > 0;
+}
+
 static void round_refused(struct round *round, const struct answer *answer, struct try *try)
 {
 	bool about_size = answer->error == -EMSGSIZE || answer->error == -EPERM;
 
-	/* a full queue on this host says nothing about the path */
+	/* a full queue on this host says nothing about the path, but does not meet one size again and
+	 * again: a veth drops so what its other end is too small for, and it is lost like any other */
+	if (answer->error == -ENOBUFS && round_was_dropped(round, try))
+		return;
 	try->state = TRY_VOID;
 	if (answer->error == -ENOBUFS)
 		return;

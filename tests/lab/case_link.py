@@ -68,6 +68,20 @@ def hidden_end(network, family):
     never(daemon, "gw", "misconfigured")
 
 
+@case("near end", "the port at the other end of this host's own veth is the small one",
+      *(f"{family} {method}" for family in FAMILIES for method in ("auto", "icmp", "tcp")))
+def near_end(network, variant):
+    family, method = variant.split()
+    a, _, s1 = switched(network)
+    s1.mtu("pa", 1496)
+    daemon = start(network, a, config(
+        {"b": {"Address": B[family], "Method": method, "ExpectMTU": 9000}}))
+    daemon.wait_peer("b", Verdict="black-hole", PathMTU=1500, Locus="on-link")
+    daemon.rounds("b", 2, Verdict="black-hole", PathMTU=1500)
+    one_alert(daemon, "b", "black-hole")
+    never(daemon, "b", "unverifiable", "consistent")
+
+
 @case("M31", "a switch lowered under running hosts, and restored", *FAMILIES)
 def switch_lowered(network, family):
     a, _, s1 = switched(network)
