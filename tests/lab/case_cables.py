@@ -165,7 +165,7 @@ def inbound(network):
     equal("severity", said[0][1], "warning")
     assert "eth0" in said[0][2] and "rx_oversize.nic" in said[0][2], said
     assert " a second" in said[0][2] and "ip link show dev eth0" in said[0][3], said
-    record = daemon.told(MTUWATCH_FINDING="inbound-oversize")[0]
+    record, = daemon.wait("the record", lambda: daemon.told(MTUWATCH_FINDING="inbound-oversize"))
     equal("MTUWATCH_LINK", record["MTUWATCH_LINK"], "eth0")
     equal("PRIORITY", record["PRIORITY"], "4")
     equal("verdict", daemon.peer("b")["Verdict"], "consistent")
