@@ -9,20 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tower.h"
+
 #define FIRST_USEC (10 * USEC_PER_SEC)
-
-static void mark_carriers(struct watch *watch)
-{
-	for (unsigned i = 0; i < watch->roster.link_count; i++)
-		((struct watched_link *)(void *)watch->roster.links[i])->carries = false;
-	WATCH_PATHS(watch, path)
-	{
-		struct watched_link *link = watch_link(watch, path->route.link);
-
-		if (link)
-			link->carries = true;
-	}
-}
 
 static bool is_read(const struct watched_link *link)
 {
@@ -30,7 +19,7 @@ static bool is_read(const struct watched_link *link)
 
 	if (!what->up || !what->carrier || what->loopback || link->state.ignored)
 		return false;
-	return link->carries || !what->kind[0];
+	return link->state.carries || !what->kind[0];
 }
 
 static struct watched_counters *counters_of(struct watch *watch, struct watched_link *link)
@@ -111,7 +100,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 	bool changed;
 
 	watch_moment(&moment);
-	mark_carriers(watch);
+	tower_count_paths(&watch->roster);
 	changed = watch_neighbours_compare(watch);
 	for (unsigned i = 0; i < watch->roster.link_count; i++)
 		changed |= link_turn(watch, (void *)watch->roster.links[i], moment.now_usec);

@@ -52,12 +52,13 @@ struct watched_link {
 	struct cause cause;             /* of its last change */
 	bool news;                      /* the change is to be told */
 	uint64_t said_gap_usec;         /* no other change is told before; longer with each */
+	uint64_t ended_usec;            /* when a finding was last said to be gone; 0 never */
+	uint64_t ended_gap_usec;        /* no finding is told before; longer with each */
 	bool lifting;                   /* its clamp could not be taken off as a whole yet */
 	unsigned fights;                /* others took a clamp of it off */
 	uint64_t retry_usec;            /* when its clamp is tried to come off */
 	uint64_t trial_usec;            /* since when it is tried; 0 it is not */
 	struct watched_counters *counters; /* NULL: they are not read */
-	bool carries;                   /* some path leaves by it; as of the last reading of counters */
 };
 
 struct watched_counters {

@@ -10,10 +10,13 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "core/tower.h"
+
 /* A link whose MTU changes again and again is told of more and more seldom, and then as it is. */
 #define SAY_AGAIN_USEC USEC_PER_SEC
 #define SAY_AGAIN_MOST_USEC (64 * USEC_PER_SEC)
-#define RECORDS_MOST 4U /* at once, of each kind; the rest is counted */
+#define RENEWED_USEC (600 * USEC_PER_SEC) /* back within that time: it comes and goes */
+#define RECORDS_MOST 4U			  /* at once, of each kind; the rest is counted */
 
 static const char *link_name(const struct watch *watch, int index)
 {
@@ -46,6 +49,27 @@ static void standing_ask(struct watch *watch, const struct standing *standing, u
 	}
 }
 
+/* What comes and goes all the time is told of more and more seldom. */
+static void standing_ended(struct watch *watch, int index, uint64_t now_usec)
+{
+	struct watched_link *link = watch_link(watch, index);
+
+	if (!link)
+		return;
+	if (!link->ended_usec || now_usec - link->ended_usec > RENEWED_USEC)
+		link->ended_gap_usec = SAY_AGAIN_USEC;
+	else if (link->ended_gap_usec < SAY_AGAIN_MOST_USEC)
+		link->ended_gap_usec *= 2;
+	link->ended_usec = now_usec;
+}
+
+static uint64_t standing_not_before(const struct watch *watch, int index)
+{
+	const struct watched_link *link = watch_link(watch, index);
+
+	return link && link->ended_usec ? link->ended_usec + link->ended_gap_usec : 0;
+}
+
 static void standing_begin(struct watch *watch, struct standing *standing, int link,
 			   const struct finding *finding, uint64_t now_usec)
 {
@@ -55,8 +79,13 @@ static void standing_begin(struct watch *watch, struct standing *standing, int l
 		*standing = *known;
 		standing->finding = *finding;
 	} else {
-		*standing = (struct standing){
-			.finding = *finding, .link = link, .since_usec = now_usec};
+		/* a worse one is another */
+		if (known && known->told)
+			standing_ended(watch, link, now_usec);
+		*standing = (struct standing){.finding = *finding,
+					      .link = link,
+					      .since_usec = now_usec,
+					      .not_before_usec = standing_not_before(watch, link)};
 		standing_ask(watch, standing, now_usec);
 	}
 	if (known)
@@ -89,7 +118,8 @@ static bool findings_alike(const struct finding *a, const struct finding *b)
 }
 
 /* Tells of list[0], and of those after it that are alike; these have their link set to 0. */
-static void standings_tell_gone(struct watch *watch, struct standing *list, unsigned count)
+static void standings_tell_gone(struct watch *watch, struct standing *list, unsigned count,
+				uint64_t now_usec)
 {
 	struct finding_news news = {.finding = &list[0].finding, .severity = SEVERITY_OK};
 
@@ -99,6 +129,7 @@ static void standings_tell_gone(struct watch *watch, struct standing *list, unsi
 		if (one->link == 0 || !one->told || !findings_alike(&one->finding, news.finding))
 			continue;
 		names_add(&news.links, finding_link(&one->finding));
+		standing_ended(watch, one->link, now_usec);
 		one->link = 0;
 	}
 	journal_link_finding(&watch->journal, &news);
@@ -116,7 +147,8 @@ static void more_add(struct finding_news *more, struct finding *counter, const s
 	names_add(&more->links, finding_link(one));
 }
 
-static void standings_end(struct watch *watch, struct standing *old, unsigned count)
+static void standings_end(struct watch *watch, struct standing *old, unsigned count,
+			  uint64_t now_usec)
 {
 	struct finding_news more = {.severity = SEVERITY_OK};
 	struct finding counter;
@@ -125,10 +157,12 @@ static void standings_end(struct watch *watch, struct standing *old, unsigned co
 	for (unsigned i = 0; i < count; i++) {
 		if (old[i].link == 0 || !old[i].told || old[i].finding.id == FINDING_MORE)
 			continue;
-		if (records++ < RECORDS_MOST)
-			standings_tell_gone(watch, &old[i], count - i);
-		else
-			more_add(&more, &counter, &old[i].finding);
+		if (records++ < RECORDS_MOST) {
+			standings_tell_gone(watch, &old[i], count - i, now_usec);
+			continue;
+		}
+		more_add(&more, &counter, &old[i].finding);
+		standing_ended(watch, old[i].link, now_usec);
 	}
 	if (more.links.count > 0)
 		journal_link_finding(&watch->journal, &more);
@@ -151,7 +185,7 @@ static void standings_renew(struct watch *watch, uint64_t now_usec)
 			standing_begin(watch, &list[total++], state->link.index,
 				       &state->findings.list[j], now_usec);
 	}
-	standings_end(watch, old, watch->standing_count);
+	standings_end(watch, old, watch->standing_count, now_usec);
 	watch->standings = list;
 	watch->standing_count = count;
 	free(old);
@@ -214,14 +248,19 @@ static void standings_tell_due(struct watch *watch)
 static uint64_t standings_tell(struct watch *watch, uint64_t now_usec)
 {
 	uint64_t next = USEC_NEVER;
+	bool counted = false;
 
 	for (unsigned i = 0; i < watch->standing_count; i++) {
 		struct standing *one = &watch->standings[i];
 		uint64_t again = USEC_NEVER;
 		enum telling telling = TELL_NOT;
 
-		if (!one->told && one->finding.id != FINDING_MORE)
+		if (!one->told && one->finding.id != FINDING_MORE) {
+			if (!counted)
+				tower_count_paths(&watch->roster);
+			counted = true;
 			telling = explain_telling(&watch->roster, one, now_usec, &again);
+		}
 		one->told |= telling == TELL_NOT;
 		one->due = telling == TELL_ALONE || telling == TELL_ASIDE ? (uint8_t)telling : 0;
 		if (telling == TELL_LATER && again < next)

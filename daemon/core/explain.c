@@ -7,35 +7,11 @@
 #include "explain.h"
 
 #include "lint_links.h"
+#include "tower.h"
 
-#define DEPTH_MOST 6
 #define VLAN_ROOM 4U /* many links take a VLAN's tag more than their MTU, used or not */
 #define STAND_USEC (USEC_PER_SEC / 2) /* what is gone at once was a change on its way */
 #define HOLD_USEC (60 * USEC_PER_SEC)
-
-static bool stands_on(const struct roster *roster, int upper, int lower, unsigned depth)
-{
-	const struct link_state *state = roster_link_at(roster, upper);
-
-	if (upper == lower)
-		return true;
-	if (!state || depth == 0)
-		return false;
-	if (state->link.parent && stands_on(roster, state->link.parent, lower, depth - 1))
-		return true;
-	if (!state->members.smallest)
-		return false;
-	for (unsigned i = 0; i < roster->link_count; i++)
-		if (roster->links[i]->link.master == upper &&
-		    stands_on(roster, roster->links[i]->link.index, lower, depth - 1))
-			return true;
-	return false;
-}
-
-bool link_stands_on(const struct roster *roster, int upper, int lower)
-{
-	return upper != 0 && stands_on(roster, upper, lower, DEPTH_MOST);
-}
 
 static bool size_is_about(uint32_t size, uint32_t limit)
 {
@@ -55,13 +31,15 @@ static uint32_t judgement_size(const struct judgement *judgement)
 							: judgement->path_mtu;
 }
 
-static bool finding_explains(const struct finding *finding, const struct path *path)
+/* `around`: what tunnels put around the packets before these come to the link it is about. */
+static bool finding_explains(const struct finding *finding, const struct path *path,
+			     uint32_t around)
 {
 	const struct judgement *judgement = &path->announced;
 	bool narrow = judgement->verdict == VERDICT_MISCONFIGURED &&
 		      judgement->reason == REASON_LINK_SMALLER;
 	bool loss = judgement_is_loss(judgement);
-	uint32_t size = judgement_size(judgement);
+	uint32_t size = judgement_size(judgement) + around;
 
 	switch (finding->id) {
 	case FINDING_LINK_BELOW_EXPECTED:
@@ -109,14 +87,6 @@ static bool finding_is_of_link(enum finding_id id)
 	       id == FINDING_IPV6_MTU_BELOW_LINK;
 }
 
-static bool finding_reaches(const struct roster *roster, const struct finding *finding, int link,
-			    const struct path *path)
-{
-	if (finding_is_of_link(finding->id))
-		return path->route.link == link;
-	return finding_is_below(finding->id) && link_stands_on(roster, path->route.link, link);
-}
-
 /* The peer expects more than its link was ever meant to have. */
 static bool explain_narrow(const struct roster *roster, const struct path *path,
 			   struct finding *ret)
@@ -131,56 +101,41 @@ static bool explain_narrow(const struct roster *roster, const struct path *path,
 	return true;
 }
 
+/* After tower_mark_below() of the path's link. */
+static const struct finding *finding_of(const struct link_state *state, const struct path *path)
+{
+	bool own = path->route.link == state->link.index;
+
+	for (unsigned i = 0; i < state->findings.count; i++) {
+		const struct finding *finding = &state->findings.list[i];
+
+		if ((finding_is_below(finding->id) || (own && finding_is_of_link(finding->id))) &&
+		    finding_explains(finding, path, state->around))
+			return finding;
+	}
+	return NULL;
+}
+
 bool explain_fault(const struct roster *roster, const struct path *path, struct finding *ret)
 {
 	if (!verdict_is_fault(path->announced.verdict))
 		return false;
+	tower_mark_below(roster, path->route.link);
 	for (unsigned i = 0; i < roster->link_count; i++) {
 		const struct link_state *state = roster->links[i];
+		const struct finding *finding = state->reached ? finding_of(state, path) : NULL;
 
-		for (unsigned j = 0; j < state->findings.count; j++) {
-			const struct finding *finding = &state->findings.list[j];
-
-			if (!finding_explains(finding, path) ||
-			    !finding_reaches(roster, finding, state->link.index, path))
-				continue;
-			*ret = *finding;
-			return true;
-		}
+		if (!finding)
+			continue;
+		*ret = *finding;
+		return true;
 	}
 	return explain_narrow(roster, path, ret);
 }
 
-/* One step up from what is marked. False: there is nothing more above. */
-static bool mark_above(const struct roster *roster)
-{
-	bool more = false;
-
-	for (unsigned i = 0; i < roster->link_count; i++) {
-		struct link_state *state = roster->links[i], *other;
-
-		other = state->above || !state->link.parent
-				? NULL
-				: roster_link_at(roster, state->link.parent);
-		if (other && other->above)
-			more = state->above = true;
-		other = state->above && state->link.master
-				? roster_link_at(roster, state->link.master)
-				: NULL;
-		if (other && other->members.smallest && !other->above)
-			more = other->above = true;
-	}
-	return more;
-}
-
 void explain_mark(const struct roster *roster, const struct standing *standing)
 {
-	bool more = finding_is_below(standing->finding.id);
-
-	for (unsigned i = 0; i < roster->link_count; i++)
-		roster->links[i]->above = roster->links[i]->link.index == standing->link;
-	for (unsigned depth = 0; depth < DEPTH_MOST && more; depth++)
-		more = mark_above(roster);
+	tower_mark_above(roster, standing->link);
 }
 
 bool explain_concerns(const struct roster *roster, const struct standing *standing,
@@ -195,7 +150,7 @@ bool explain_concerns(const struct roster *roster, const struct standing *standi
 	if (!finding_is_below(standing->finding.id))
 		return false;
 	egress = roster_link_at(roster, path->route.link);
-	return egress && egress->above;
+	return egress && egress->reached;
 }
 
 /* Nothing of it is out of date, and nothing waits to be borne out. */
@@ -204,32 +159,59 @@ static bool path_has_spoken(const struct path *path, uint64_t since_usec)
 	return path->ended_usec > since_usec && path_is_settled(path);
 }
 
-enum telling explain_telling(const struct roster *roster, const struct standing *standing,
-			     uint64_t now_usec, uint64_t *ret_usec)
+static uint32_t path_around(const struct roster *roster, const struct path *path)
+{
+	const struct link_state *egress = roster_link_at(roster, path->route.link);
+
+	return egress ? egress->around : 0;
+}
+
+/* What one path that it concerns means for it: TELL_ALONE where it means nothing. */
+static enum telling path_telling(const struct roster *roster, const struct standing *standing,
+				 const struct path *path)
+{
+	if (!explain_concerns(roster, standing, path))
+		return TELL_ALONE;
+	if (!finding_explains(&standing->finding, path, path_around(roster, path)))
+		return path_has_spoken(path, standing->since_usec) ? TELL_ALONE : TELL_LATER;
+	if (path->announced.severity < standing->finding.severity)
+		return TELL_ALONE; /* a mild verdict is no alert of it */
+	return path->told_usec >= standing->since_usec ? TELL_NOT : TELL_ASIDE;
+}
+
+static enum telling paths_telling(const struct roster *roster, const struct standing *standing)
 {
 	bool waits = false, aside = false;
 
-	explain_mark(roster, standing);
 	for (unsigned i = 0; i < roster->peer_count; i++) {
 		const struct peer *peer = roster->peers[i];
 
 		for (unsigned j = 0; j < peer->path_count && peer->origin != ORIGIN_REQUEST; j++) {
-			const struct path *path = &peer->paths[j];
+			enum telling telling = path_telling(roster, standing, &peer->paths[j]);
 
-			if (!explain_concerns(roster, standing, path))
-				continue;
-			if (!finding_explains(&standing->finding, path))
-				waits = waits || !path_has_spoken(path, standing->since_usec);
-			else if (path->announced.severity < standing->finding.severity)
-				continue; /* a mild verdict is no alert of it */
-			else if (path->told_usec >= standing->since_usec)
+			if (telling == TELL_NOT)
 				return TELL_NOT;
-			else
-				aside = true;
+			waits |= telling == TELL_LATER;
+			aside |= telling == TELL_ASIDE;
 		}
 	}
 	if (aside)
 		return TELL_ASIDE;
-	*ret_usec = standing->since_usec + (waits ? HOLD_USEC : STAND_USEC);
+	return waits ? TELL_LATER : TELL_ALONE;
+}
+
+enum telling explain_telling(const struct roster *roster, const struct standing *standing,
+			     uint64_t now_usec, uint64_t *ret_usec)
+{
+	enum telling telling = TELL_ALONE;
+
+	explain_mark(roster, standing);
+	if (tower_has_paths(roster))
+		telling = paths_telling(roster, standing);
+	if (telling == TELL_NOT || telling == TELL_ASIDE)
+		return telling;
+	*ret_usec = standing->since_usec + (telling == TELL_LATER ? HOLD_USEC : STAND_USEC);
+	if (*ret_usec < standing->not_before_usec)
+		*ret_usec = standing->not_before_usec;
 	return now_usec < *ret_usec ? TELL_LATER : TELL_ALONE;
 }

@@ -7,9 +7,6 @@
 
 #include "roster.h"
 
-/* Whether what leaves by `upper` goes through `lower` too. Indexes of links. */
-bool link_stands_on(const struct roster *roster, int upper, int lower);
-
 /* The finding about some link below the path that predicts its announced fault to the byte. False:
  * there is none. */
 bool explain_fault(const struct roster *roster, const struct path *path, struct finding *ret);
@@ -19,6 +16,7 @@ struct standing {
 	struct finding finding;
 	int link;
 	uint64_t since_usec; /* CLOCK_MONOTONIC */
+	uint64_t not_before_usec; /* it is not told alone before */
 	bool told;
 	bool alarmed; /* it was told by itself, as a warning or worse */
 	uint8_t due;  /* enum telling, while it is being told; else 0 */
@@ -31,7 +29,7 @@ enum telling {
 	TELL_NOT,   /* a path's alert carries it */
 };
 
-/* *ret_usec: when to ask again at the latest; for TELL_LATER. */
+/* After tower_count_paths(). *ret_usec: when to ask again at the latest; for TELL_LATER. */
 enum telling explain_telling(const struct roster *roster, const struct standing *standing,
 			     uint64_t now_usec, uint64_t *ret_usec);
 

@@ -26,7 +26,8 @@ struct link_state {
 	struct link_members members;
 	uint32_t original_mtu;    /* before a clamp of ours, 0 it has none */
 	struct findings findings;
-	bool above;               /* it stands on the link that explain_mark() was last asked about */
+	bool reached, carries;    /* see tower.h */
+	uint16_t around;
 	bool ipv6_lost;           /* IPv6 left it when its MTU fell below what IPv6 needs */
 	bool ignored;             /* [Link] Ignore=yes */
 	struct far_end far;       /* the other end of its cable */

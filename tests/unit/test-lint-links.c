@@ -9,6 +9,7 @@
 
 #include "../../daemon/core/explain.h"
 #include "../../daemon/core/lint_links.h"
+#include "../../daemon/core/tower.h"
 #include "tap.h"
 
 #define LINKS_MOST 8
@@ -390,6 +391,25 @@ static const struct explained explained[] = {
 	{"below the tunnel", VXLAN, 1, HOLE, 1450, 0, NONE},
 	{"a bridge over a tunnel", {L("eth0", "", 1500), T("vx0", "vxlan", 1500, 1, OF(3)),
 		L("br0", "bridge", 1500)}, 3, HOLE, 1450, 0, FINDING_TUNNEL_TOO_LARGE},
+	{"a tunnel over a bridge", {L("br0", "bridge", 9000), L("p0", "veth", 1500, OF(1)),
+		L("vx0", "vxlan", 8950, ON(1))}, 3, HOLE, 1454, 0, FINDING_MEMBER_DIFFERS},
+	{"a tunnel over a bridge, another size", {L("br0", "bridge", 9000),
+		L("p0", "veth", 1500, OF(1)), T("vx0", "vxlan", 8950, 1)}, 3, HOLE, 1504, 0, NONE},
+	{"a tunnel that the route leads over a bridge", {L("br0", "bridge", 9000),
+		L("p0", "veth", 1500, OF(1)), T("gre1", "gre", 8976, 1)}, 3, HOLE, 1476, 0,
+		FINDING_MEMBER_DIFFERS},
+	{"a tunnel in a tunnel over a VLAN", {L("eth0", "", 1500), L("v", "vlan", 9000, ON(1)),
+		T("vx0", "vxlan", 8950, 2), T("gre1", "gre", 8926, 3)}, 4, HOLE, 1426, 0,
+		FINDING_VLAN_ABOVE_PARENT},
+	{"a bridge at the other end of a veth", {L("br0", "bridge", 9000),
+		L("p0", "veth", 1500, OF(1)), L("o", "veth", 9000, OF(1), .pair = 4),
+		L("i", "veth", 9000, .pair = 3)}, 4, HOLE, 1500, 0, FINDING_MEMBER_DIFFERS},
+	{"two bridges, a veth between them", {L("br0", "bridge", 9000),
+		L("p0", "veth", 1500, OF(1)), L("o", "veth", 9000, OF(1), .pair = 4),
+		L("i", "veth", 9000, OF(5), .pair = 3), L("br1", "bridge", 9000)}, 5, HOLE, 1500, 0,
+		FINDING_MEMBER_DIFFERS},
+	{"a tunnel elsewhere", {L("br0", "bridge", 9000), L("p0", "veth", 1500, OF(1)),
+		L("vx0", "vxlan", 8950, ON(1), .foreign = true)}, 3, HOLE, 1454, 0, NONE},
 	{"the link itself", {E("eth0", "", 1500, 9000)}, 1, VERDICT_MISCONFIGURED, DIRECTION_FORWARD,
 		1500, 1500, FINDING_LINK_BELOW_EXPECTED},
 	{"a link of which only the peer expects more", {L("eth0", "", 1500)}, 1,
@@ -445,12 +465,19 @@ START_TEST(concerns_what_stands_on_it)
 			continue;
 		standing.finding = *finding;
 		standing.link = (int)i + 1;
-		explain_mark(&host.roster, &standing);
 		for (int link = 1; link <= (int)host.roster.link_count; link++) {
+			uint16_t around;
+			bool concerns;
+
 			host.path.route.link = link;
-			ck_assert_msg(explain_concerns(&host.roster, &standing, &host.path) ==
-					      link_stands_on(&host.roster, link, standing.link),
+			tower_mark_above(&host.roster, standing.link);
+			concerns = explain_concerns(&host.roster, &standing, &host.path);
+			around = host.links[link - 1].around;
+			tower_mark_below(&host.roster, link);
+			ck_assert_msg(concerns == host.links[standing.link - 1].reached,
 				      "%s: %d on %d", explained[_i].what, link, standing.link);
+			ck_assert_msg(!concerns || around == host.links[standing.link - 1].around,
+				      "%s: around %d on %d", explained[_i].what, link, standing.link);
 		}
 	}
 }
@@ -468,6 +495,7 @@ static enum telling telling_of(struct host *host, uint64_t now_usec)
 	enum telling telling;
 
 	standing.finding = host->links[0].findings.list[0];
+	tower_count_paths(&host->roster);
 	telling = explain_telling(&host->roster, &standing, now_usec, &again);
 	if (telling == TELL_LATER)
 		ck_assert(again > now_usec && again <= T0 + 60 * USEC_PER_SEC);
