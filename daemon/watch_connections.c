@@ -11,6 +11,9 @@
 #include <syslog.h>
 
 #define QUIET_USEC (5 * USEC_PER_SEC)
+/* where no peer has a connection: so often at least between two rounds, or so seldom */
+#define IDLE_LOOKS 6U
+#define IDLE_MOST_USEC (60 * USEC_PER_SEC)
 #define RESTLESS_USEC USEC_PER_SEC
 /* of one processor's time at most, as long as nothing is the matter, and else */
 #define QUIET_SHARE 200U
@@ -30,9 +33,20 @@ static void look_arm(struct watch *watch, uint64_t at_usec)
 				    at_usec == USEC_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
+static uint64_t look_gap_least(const struct watched_connections *sockets)
+{
+	uint64_t idle = sockets->interval_usec / IDLE_LOOKS;
+
+	if (sockets->restless)
+		return RESTLESS_USEC;
+	if (sockets->any || idle < QUIET_USEC)
+		return QUIET_USEC;
+	return idle < IDLE_MOST_USEC ? idle : IDLE_MOST_USEC;
+}
+
 static uint64_t look_gap(const struct watched_connections *sockets)
 {
-	uint64_t least = sockets->restless ? RESTLESS_USEC : QUIET_USEC;
+	uint64_t least = look_gap_least(sockets);
 	uint64_t share = sockets->restless ? RESTLESS_SHARE : QUIET_SHARE;
 
 	return sockets->cost_usec * share > least ? sockets->cost_usec * share : least;
@@ -64,10 +78,13 @@ static int tallies_fill(struct watch *watch)
 	WATCH_PATHS(watch, path)
 		count++;
 	tallies->count = 0;
+	watch->connections.interval_usec = USEC_NEVER;
 	r = tallies_make_room(&watch->connections, count);
 	if (r < 0)
 		return r;
 	WATCH_PATHS(watch, path) {
+		if (path->settings->interval_usec < watch->connections.interval_usec)
+			watch->connections.interval_usec = path->settings->interval_usec;
 		if (path->address.family != ADDRESS_NONE && !path->route.local)
 			tally_begin(&tallies->list[tallies->count++], path);
 	}
@@ -164,8 +181,11 @@ static void path_settle(struct watch *watch, const struct tally *tally, uint64_t
 static void look_settle(struct watch *watch, uint64_t now_usec)
 {
 	watch->connections.restless = false;
-	for (unsigned i = 0; i < watch->connections.tallies.count; i++)
+	watch->connections.any = false;
+	for (unsigned i = 0; i < watch->connections.tallies.count; i++) {
+		watch->connections.any |= watch->connections.tallies.list[i].connections > 0;
 		path_settle(watch, &watch->connections.tallies.list[i], now_usec);
+	}
 	watch->connections.tallies.count = 0;
 	watch_arm(watch);
 }

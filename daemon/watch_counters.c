@@ -12,6 +12,8 @@
 #include "core/tower.h"
 
 #define FIRST_USEC (10 * USEC_PER_SEC)
+/* Nothing of it is urgent: it goes along with whatever wakes the daemon meanwhile. */
+#define SLACK_USEC (15 * USEC_PER_SEC)
 
 static bool is_read(const struct watched_link *link)
 {
@@ -125,7 +127,7 @@ int watch_counters_init(struct watch *watch)
 		return r;
 	watch_moment(&moment);
 	r = sd_event_add_time(watch->event, &watch->counters_source, CLOCK_MONOTONIC,
-			      moment.now_usec + FIRST_USEC, USEC_PER_SEC, on_turn, watch);
+			      moment.now_usec + FIRST_USEC, SLACK_USEC, on_turn, watch);
 	/* probes and their answers first */
 	return r < 0 ? r
 		     : sd_event_source_set_priority(watch->counters_source,

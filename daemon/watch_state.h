@@ -105,7 +105,9 @@ struct watched_connections {
 	struct address asked_to, asked_from; /* a route that was asked for; ADDRESS_NONE none */
 	int asked_link;
 	unsigned reviewed;              /* paths whose routes were looked at, in turn */
+	uint64_t interval_usec;         /* the shortest of all peers */
 	bool restless;                  /* it showed something that moves */
+	bool any;                       /* it showed a connection of some peer */
 };
 
 struct watch {

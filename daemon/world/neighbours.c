@@ -19,6 +19,7 @@
 
 /* A source that was not there is looked for again, and what is told no more is forgotten. */
 #define LOOK_USEC (30 * USEC_PER_SEC)
+#define SLACK_USEC (15 * USEC_PER_SEC)
 
 struct neighbours {
 	sd_event *event;
@@ -156,10 +157,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 static int timer_begin(struct neighbours *neighbours)
 {
-	/* a second more or less makes no difference: let it go with others */
+	/* it goes along with whatever wakes the daemon meanwhile */
 	return sd_event_add_time(neighbours->event, &neighbours->timer, CLOCK_MONOTONIC,
-				 now_of(neighbours) + LOOK_USEC, USEC_PER_SEC, on_timer,
-				 neighbours);
+				 now_of(neighbours) + LOOK_USEC, SLACK_USEC, on_timer, neighbours);
 }
 
 int neighbours_new(struct neighbours **ret, sd_event *event, const struct neighbours_places *places,

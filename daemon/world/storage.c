@@ -55,11 +55,13 @@ static int read_all(struct storage_list *list)
 	return r;
 }
 
-static int timer_set(struct storage_room *room, uint64_t at_usec)
+/* What is not urgent goes along with whatever wakes the daemon meanwhile. */
+static int timer_set(struct storage_room *room, uint64_t at_usec, uint64_t slack_usec)
 {
 	int r;
 
 	room->due_usec = at_usec;
+	sd_event_source_set_time_accuracy(room->timer, slack_usec);
 	r = sd_event_source_set_time(room->timer, at_usec);
 	return r < 0 ? r : sd_event_source_set_enabled(room->timer, SD_EVENT_ONESHOT);
 }
@@ -80,7 +82,7 @@ int storage_collect(struct storage_room *room)
 	ended = clock_usec();
 	gap = (ended - begun) * SHARE;
 	room->least_usec = ended + (gap > GAP_USEC ? gap : GAP_USEC);
-	timer_set(room, ended + (gap > slow ? gap : slow));
+	timer_set(room, ended + (gap > slow ? gap : slow), slow / 4);
 	if (r >= 0)
 		room->handler(&list, room->userdata);
 	storage_list_done(&list);
@@ -94,7 +96,7 @@ static void look_soon(struct storage_room *room)
 	if (at < room->least_usec)
 		at = room->least_usec;
 	if (at < room->due_usec)
-		timer_set(room, at);
+		timer_set(room, at, USEC_PER_MSEC);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)

@@ -3,12 +3,16 @@
 full of links on which nothing is wrong.
 """
 
+import re
+import time
+
 from cases import case, consistent, equal, silent, start
+from case_clamp_link import QUICK, begin
 from case_connections import Client, Server
 from case_stack import (APPEARED, GONE, WORSENED, bridge_on, ids, no_finding_records, records,
                         set_mtu, wait_finding, wait_records)
 from daemon import config
-from topology import A, B, FAMILIES, direct
+from topology import A, B, FAMILIES, direct, limit, switched
 
 INNER = {"A": "203.0.113.1", "B": "203.0.113.2"}
 
@@ -199,3 +203,89 @@ def ends(network, variant):
     gone, = wait_records(daemon, 1, GONE, MTUWATCH_FINDING="member-differs", MTUWATCH_LINK="br0")
     assert int(gone["PRIORITY"]) > 4, gone
     equal("appeared", len(records(daemon, APPEARED)), 1)
+
+
+@case("clamped tower", "what a clamp of ours did to a link and to what stands on it is no finding")
+def clamped_tower(network):
+    a, _, trunk = switched(network)
+    a.ip("link add mv0 link eth0 type macvlan mode bridge")
+    a.up("mv0")
+    a.ip("address add 192.0.2.11/24 dev mv0")
+    daemon, _ = begin(network, a, config({"b": {"Address": B["ipv4"], "ExpectMTU": 9000}},
+                                         {"eth0": {"ExpectMTU": 9000}, "mv0": {"ExpectMTU": 9000}},
+                                         **{**QUICK, "ClampRetry": "1h"}))
+    consistent(daemon, "b", 9000)
+    limit(trunk, 1500)
+    daemon.wait_link("eth0", MTU=1500, OriginalMTU=9000)
+    daemon.wait_link("mv0", MTU=1500)
+    daemon.rounds("b", 3, Verdict="black-hole", PathMTU=1500)
+    equal("findings of eth0", ids(daemon, "eth0"), [])
+    equal("findings of mv0", ids(daemon, "mv0"), [])
+    no_finding_records(daemon)
+    equal("alerts", [r["MESSAGE"] for r in daemon.alerts("b")][1:], [])
+
+
+@case("old connection", "links raised under a connection that stays: what it announced once is not the peer's fault")
+def old_connection(network):
+    a, b = direct(network, 1500)
+    Server(network, b, B, 2049)
+    client = Client(network, a, B, 2049)
+    client.pump()
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}))
+    consistent(daemon, "b", 1500, SocketMSS=1448)
+    b.mtu("eth0", 9000)
+    a.mtu("eth0", 9000)
+    consistent(daemon, "b", 9000)
+    state = daemon.wait_peer("b", Findings=lambda all_: [f[0] for f in all_] ==
+                             ["socket-mss-below-path"])
+    said, = state["Findings"]
+    equal("severity", said[1], "notice")
+    assert "this host announced packets of 1500" in said[2], said
+    client.close()
+    daemon.wait_peer("b", SocketMSS=0, Findings=[])
+    silent(daemon)
+
+
+@case("two tunnels", "a tunnel in a tunnel over a route that is too small: each is held against what it lies on")
+def two_tunnels(network):
+    a, b = direct(network, 1500)
+    for space, near, far, inner in ((a, A, B, INNER["A"]), (b, B, A, INNER["B"])):
+        vxlan(space, near["ipv4"], far["ipv4"], "eth0", 1450)
+        space.address("vx0", f"{inner}/24")
+        other = INNER["B" if inner == INNER["A"] else "A"]
+        space.ip(f"link add vx1 type vxlan id 8 local {inner} remote {other} dstport 4790 dev vx0")
+        space.mtu("vx1", 1400)
+        space.up("vx1")
+    a.address("vx1", "198.18.0.1/24")
+    b.address("vx1", "198.18.0.2/24")
+    daemon = start(network, a, config({"deep": {"Address": "198.18.0.2"}}))
+    consistent(daemon, "deep", 1400)
+    for name in ("eth0", "vx0", "vx1"):
+        equal(f"findings of {name}", ids(daemon, name), [])
+    a.mtu("vx0", 1430)
+    said = wait_finding(daemon, "vx1", "tunnel-too-large")
+    assert "vx0" in said[2] and "1380" in said[2], said
+    equal("findings of vx0", ids(daemon, "vx0"), [])
+
+
+def wakeups(daemon):
+    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", file.read()).group(1))
+
+
+@case("idle", "with nothing to ask for an hour it sleeps")
+def idle(network):
+    a, _ = direct(network, 9000)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="1h"))
+    consistent(daemon, "b", 9000)
+    begun = time.monotonic()
+    counts = []
+
+    def watched():
+        # asking the daemon would wake it
+        if time.monotonic() - begun > 10 and not counts:
+            counts.append(wakeups(daemon))
+        return time.monotonic() - begun > 50
+    daemon.wait("50 s", watched, 60)
+    woken = wakeups(daemon) - counts[0]
+    assert woken <= 4, woken
