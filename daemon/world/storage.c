@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <libmount/libmount.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 
@@ -28,8 +29,11 @@ struct storage_room {
 	sd_event_source *mounts_source; /* NULL: mounts cannot be watched */
 	sd_device_monitor *devices;
 	sd_event_source *timer;
-	uint64_t due_usec;   /* of the timer */
-	uint64_t least_usec; /* not before that */
+	struct storage_list mounted; /* what the mounts said last */
+	bool whole;		     /* not only mounts may have changed */
+	uint64_t due_usec;	     /* of the timer */
+	uint64_t slow_usec;	     /* then all is looked at in any case */
+	uint64_t least_usec;	     /* not before that */
 };
 
 static uint64_t clock_usec(void)
@@ -40,10 +44,51 @@ static uint64_t clock_usec(void)
 	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
 }
 
-static int read_all(struct storage_list *list)
+static int mounts_read(struct storage_list *list)
 {
-	int r = mounts_collect("/proc/self/mountinfo", list);
+	return mounts_collect("/proc/self/mountinfo", list);
+}
 
+static bool lists_equal(const struct storage_list *a, const struct storage_list *b)
+{
+	bool equal = a->count == b->count;
+
+	for (unsigned i = 0; equal && i < a->count; i++)
+		equal = storage_equal(&a->list[i], &b->list[i]);
+	return equal;
+}
+
+static int list_copy(const struct storage_list *from, struct storage_list *to)
+{
+	*to = *from;
+	if (from->room == 0)
+		return 0;
+	to->list = malloc(from->room * sizeof(*to->list));
+	if (!to->list) {
+		*to = (struct storage_list){0};
+		return -ENOMEM;
+	}
+	if (from->count > 0)
+		memcpy(to->list, from->list, from->count * sizeof(*to->list));
+	return 0;
+}
+
+/* Takes `mounted` over. */
+static void mounted_become(struct storage_room *room, struct storage_list *mounted)
+{
+	storage_list_done(&room->mounted);
+	room->mounted = *mounted;
+	memset(mounted, 0, sizeof(*mounted));
+}
+
+static int read_all(struct storage_room *room, struct storage_list *list)
+{
+	struct storage_list mounted = {0};
+	int r = mounts_read(&mounted);
+
+	mounted_become(room, &mounted);
+	if (r >= 0)
+		r = list_copy(&room->mounted, list);
 	if (r >= 0)
 		r = sunrpc_collect("/sys/kernel/sunrpc/xprt-switches", list);
 	if (r >= 0)
@@ -66,27 +111,59 @@ static int timer_set(struct storage_room *room, uint64_t at_usec, uint64_t slack
 	return r < 0 ? r : sd_event_source_set_enabled(room->timer, SD_EVENT_ONESHOT);
 }
 
+/* Before reading, so that nothing is missed that comes meanwhile. */
+static void mounts_rearm(struct storage_room *room)
+{
+	if (!room->mounts_source)
+		return;
+	mnt_monitor_event_cleanup(room->mounts);
+	sd_event_source_set_enabled(room->mounts_source, SD_EVENT_ON);
+}
+
+/* Returns when the reading that began then is over. */
+static uint64_t reading_over(struct storage_room *room, uint64_t begun)
+{
+	uint64_t ended = clock_usec(), gap = (ended - begun) * SHARE;
+
+	room->least_usec = ended + (gap > GAP_USEC ? gap : GAP_USEC);
+	return ended;
+}
+
 int storage_collect(struct storage_room *room)
 {
 	struct storage_list list = {0};
 	uint64_t begun = clock_usec(), slow = room->mounts_source ? SLOW_USEC : UNWATCHED_USEC;
-	uint64_t ended, gap;
-	int r = 0;
+	uint64_t ended;
+	int r;
 
-	/* before reading, so that nothing is missed that comes meanwhile */
-	if (room->mounts_source) {
-		mnt_monitor_event_cleanup(room->mounts);
-		sd_event_source_set_enabled(room->mounts_source, SD_EVENT_ON);
-	}
-	r = read_all(&list);
-	ended = clock_usec();
-	gap = (ended - begun) * SHARE;
-	room->least_usec = ended + (gap > GAP_USEC ? gap : GAP_USEC);
-	timer_set(room, ended + (gap > slow ? gap : slow), slow / 4);
+	mounts_rearm(room);
+	r = read_all(room, &list);
+	ended = reading_over(room, begun);
+	room->whole = false;
+	room->slow_usec = ended + slow > room->least_usec ? ended + slow : room->least_usec;
+	timer_set(room, room->slow_usec, slow / 4);
 	if (r >= 0)
 		room->handler(&list, room->userdata);
 	storage_list_done(&list);
 	return r;
+}
+
+/* A host of containers mounts all the time, and hardly ever storage: the rest is not read for it.
+ */
+static bool mounts_are_the_same(struct storage_room *room)
+{
+	struct storage_list mounted = {0};
+	uint64_t begun = clock_usec();
+	bool same;
+
+	mounts_rearm(room);
+	same = mounts_read(&mounted) >= 0 && lists_equal(&mounted, &room->mounted);
+	storage_list_done(&mounted);
+	if (same) {
+		reading_over(room, begun);
+		timer_set(room, room->slow_usec, SLOW_USEC / 4);
+	}
+	return same;
 }
 
 static void look_soon(struct storage_room *room)
@@ -101,8 +178,11 @@ static void look_soon(struct storage_room *room)
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
+	struct storage_room *room = userdata;
+
 	/* out of memory: next time */
-	storage_collect(userdata);
+	if (room->whole || room->due_usec >= room->slow_usec || !mounts_are_the_same(room))
+		storage_collect(room);
 	return 0;
 }
 
@@ -114,7 +194,10 @@ static int on_mounts(sd_event_source *source, int fd, uint32_t revents, void *us
 
 static int on_device(sd_device_monitor *monitor, sd_device *device, void *userdata)
 {
-	look_soon(userdata);
+	struct storage_room *room = userdata;
+
+	room->whole = true;
+	look_soon(room);
 	return 0;
 }
 
@@ -167,6 +250,7 @@ struct storage_room *storage_free(struct storage_room *room)
 	sd_event_source_disable_unref(room->timer);
 	sd_device_monitor_unref(room->devices);
 	mnt_unref_monitor(room->mounts);
+	storage_list_done(&room->mounted);
 	sd_event_unref(room->event);
 	free(room);
 	return NULL;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
-usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle] [storm] [routes]     none: all of them
+usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle] [storm] [routes] [host]     none: all
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
 tracepath where they are to be compared.
 """
@@ -493,7 +493,7 @@ def storm_run(network, daemon, space, count, events, paused):
     if paused:
         daemon.signal(signal.SIGSTOP)
     begin = time.monotonic()
-    space.ip(f"-batch {path}")
+    lab.run(["ip", "-n", space.name, "-batch", path], timeout=600)
     end_of_storm = time.monotonic()
     if paused:
         daemon.signal(signal.SIGCONT)
@@ -541,7 +541,104 @@ def routes(count=1000, route_count=100000):
             row(what, f"{(cpu_seconds(pid) - cpu) * 1e3:.2f} ms", f"{memory(pid)[1] / 1024:.1f} MB")
 
 
-ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle, storm, routes)}
+CONNECTIONS = """
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None)
+def inside(name):
+    with open(f"/run/netns/{name}") as file:
+        libc.setns(file.fileno(), 0x40000000)
+a, b, address, port, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+inside(b)
+server = socket.create_server((address, port), backlog=512)
+inside(a)
+opened = []
+for _ in range(count):
+    opened += [socket.create_connection((address, port)), server.accept()[0]]
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def connections(network, a, b, count):
+    """So many live TCP connections from A to B, to ports of storage; a share in each process."""
+    limit_ = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    share = min(2500, (limit_ - 50) // 2)
+    ports = iter((2049, 3260, 4420, 445, 24007, *range(6800, 7568)))
+    for first in range(0, count, share):
+        process = subprocess.Popen(
+            ["prlimit", f"--nofile={limit_}", sys.executable, "-c", CONNECTIONS, a.name, b.name,
+             B["ipv4"], str(next(ports)), str(min(share, count - first))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        network.stack.callback(end, process)
+        assert process.stdout.readline() == "open\n", "connections"
+
+
+def look_over(pid):
+    """Right after a look at the connections: five seconds to the next."""
+    before = cpu_seconds(pid)
+    while True:
+        time.sleep(0.05)
+        now = cpu_seconds(pid)
+        if now - before > 0.005:
+            break
+        before = now
+    time.sleep(0.5)
+    return cpu_seconds(pid) - before
+
+
+def host_row(daemon, a, what, action):
+    """What an event costs between two looks."""
+    pid = daemon.process.pid
+    costs = []
+    for undo in (False, True, False):
+        look_over(pid)
+        cpu = cpu_seconds(pid)
+        action(undo)
+        time.sleep(2)
+        costs.append(cpu_seconds(pid) - cpu)
+    peak, pss = memory(pid)
+    row(what, f"{statistics.median(costs) * 1e3:.2f} ms", f"{pss / 1024:.1f} MB",
+        f"{peak / 1024:.1f} MB")
+
+
+def host(links=1000, route_count=100000, connection_count=10000):
+    heading(f"{connection_count} connections, {links} links and {route_count} routes")
+    table("event", "CPU", "memory PSS", "peak")
+    with lab.Lab() as network:
+        a = many_links(network, links)
+        a.ip("-batch " + batch_file(network, [
+            f"route add 10.{i >> 16}.{i >> 8 & 255}.{i & 255} via {B['ipv4']}"
+            for i in range(route_count)]))
+        a.route(f"add default via {B['ipv4']}")
+        connections(network, a, network.spaces["B"], connection_count)
+        daemon = Daemon(network, a, config({"b": {"Address": B["ipv4"]}}, Interval="10min",
+                                           Discover="gateways storage"))
+        daemon.wait_peer("b", Verdict="consistent")
+        pid = daemon.process.pid
+        peak, pss = memory(pid)
+        row("the start", f"{cpu_seconds(pid) * 1e3:.1f} ms", f"{pss / 1024:.1f} MB",
+            f"{peak / 1024:.1f} MB")
+        look = statistics.median(look_over(pid) for _ in range(5))
+        row("a look at all connections", f"{look * 1e3:.1f} ms",
+            f"{memory(pid)[1] / 1024:.1f} MB", f"{memory(pid)[0] / 1024:.1f} MB")
+        inside = ["nsenter", "-t", str(pid), "-m"]
+        host_row(daemon, a, "one link's MTU",
+                 lambda undo: a.ip(f"link set v7 mtu {1500 if undo else 1400}"))
+        host_row(daemon, a, "one link down",
+                 lambda undo: a.ip(f"link set v7 {'up' if undo else 'down'}"))
+        host_row(daemon, a, "one route",
+                 lambda undo: a.ip(f"route {'del' if undo else 'add'} 192.0.2.77 dev eth0"))
+        host_row(daemon, a, "a default route: gateways are looked for", lambda undo: a.ip(
+            f"route {'del' if undo else 'add'} default via {B['ipv4']} metric 77"))
+        host_row(daemon, a, "a mount: storage is looked for", lambda undo: subprocess.run(
+            inside + (["umount", "/mnt"] if undo else ["mount", "-t", "tmpfs", "tmpfs", "/mnt"]),
+            check=True))
+        host_row(daemon, a, "500 links' MTU at once", lambda undo: a.batch(
+            [f"link set v{i} mtu {1500 if undo else 1450}" for i in range(links // 2)]))
+
+
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle, storm, routes,
+                              host)}
 
 
 def main():
