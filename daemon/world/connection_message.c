@@ -10,49 +10,25 @@
 
 #include <linux/inet_diag.h>
 #include <netlink/attr.h>
-#include <netlink/idiag/idiagnl.h>
 #include <netlink/msg.h>
 
-/* A socket of IPv6 may talk to IPv4 hosts: RFC 4291 section 2.5.5.2. */
-static struct address address_of(uint8_t family, const void *words, int link)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct address address = {.family = ADDRESS_IPV4};
-	const uint8_t *bytes = words;
-
-	if (family == AF_INET) {
-		memcpy(address.bytes, bytes, 4);
-	} else if (memcmp(bytes, mapped, sizeof(mapped)) == 0) {
-		memcpy(address.bytes, bytes + sizeof(mapped), 4);
-	} else {
-		address.family = ADDRESS_IPV6;
-		memcpy(address.bytes, bytes, 16);
-		if (address_is_link_local(&address))
-			address.zone = link;
-	}
-	return address;
-}
+#include "diag_message.h"
 
 bool connection_message_parse(struct nlmsghdr *message, struct connection *ret)
 {
 	struct nlattr *attributes[INET_DIAG_MAX + 1];
-	struct inet_diag_msg head;
 	struct connection connection = {0};
-	int link;
+	struct diag_socket socket;
 
-	if (message->nlmsg_type != TCPDIAG_GETSOCK ||
-	    nlmsg_parse(message, sizeof(head), attributes, INET_DIAG_MAX, NULL) < 0 ||
+	if (message->nlmsg_type != TCPDIAG_GETSOCK || !diag_message_parse(message, &socket) ||
+	    nlmsg_parse(message, sizeof(struct inet_diag_msg), attributes, INET_DIAG_MAX, NULL) <
+		    0 ||
 	    attributes[INET_DIAG_INFO] == NULL)
 		return false;
-	memcpy(&head, nlmsg_data(message), sizeof(head));
-	if ((head.idiag_family != AF_INET && head.idiag_family != AF_INET6) ||
-	    head.idiag_state != IDIAG_SS_ESTABLISHED)
-		return false;
-	link = (int)head.id.idiag_if;
-	connection.to = address_of(head.idiag_family, head.id.idiag_dst, link);
-	connection.from = address_of(head.idiag_family, head.id.idiag_src, link);
-	connection.link = link;
-	connection.in_flight = head.idiag_wqueue;
+	connection.to = socket.to;
+	connection.from = socket.from;
+	connection.link = socket.link;
+	connection.in_flight = socket.queued;
 	if (!connection_info_read(nla_data(attributes[INET_DIAG_INFO]),
 				  (size_t)nla_len(attributes[INET_DIAG_INFO]), &connection))
 		return false;

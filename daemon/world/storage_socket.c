@@ -5,14 +5,12 @@
  */
 #include "storage_socket.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 
+#include "diag_message.h"
 #include "storage_device.h"
 
 /*
@@ -20,37 +18,28 @@
  * kernel's own sockets and root's belong to user 0; so does every socket, on older kernels, that
  * its process has closed, but such a one has no inode any more.
  */
-static bool message_is_roots(const struct inet_diag_msg *message)
+static bool socket_is_roots(const struct diag_socket *socket)
 {
-	return message->idiag_uid == 0 && message->idiag_inode != 0;
+	return socket->user == 0 && socket->inode != 0;
 }
 
 bool storage_from_socket(struct nlmsghdr *message, struct storage_socket *ret)
 {
 	struct storage_socket socket = {.storage.passing = true};
 	struct storage *storage = &socket.storage;
-	struct inet_diag_msg body;
+	struct diag_socket diag;
 	enum storage_kind ours;
 
-	if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    message->nlmsg_len < NLMSG_LENGTH(sizeof(body)))
+	if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY || !diag_message_parse(message, &diag) ||
+	    !socket_is_roots(&diag))
 		return false;
-	memcpy(&body, NLMSG_DATA(message), sizeof(body));
-	if ((body.idiag_family != AF_INET && body.idiag_family != AF_INET6) ||
-	    body.idiag_state != TCP_ESTABLISHED || !message_is_roots(&body))
-		return false;
-	storage->port = ntohs(body.id.idiag_dport);
+	storage->port = diag.to_port;
 	/* where our end has such a port too, we are the server */
 	if (!storage_from_port(storage->port, &storage->kind) ||
-	    storage_from_port(ntohs(body.id.idiag_sport), &ours))
+	    storage_from_port(diag.from_port, &ours))
 		return false;
-	socket.link = (int)body.id.idiag_if;
-	storage->address.family = body.idiag_family == AF_INET ? ADDRESS_IPV4 : ADDRESS_IPV6;
-	memcpy(storage->address.bytes, body.id.idiag_dst,
-	       body.idiag_family == AF_INET ? 4 : sizeof(storage->address.bytes));
-	storage_address_unmap(&storage->address);
-	if (address_is_link_local(&storage->address))
-		storage->address.zone = socket.link;
+	socket.link = diag.link;
+	storage->address = diag.to;
 	if (!storage_address_is_elsewhere(&storage->address) || socket.link < 0 ||
 	    (address_is_link_local(&storage->address) && socket.link == 0))
 		return false;
@@ -66,8 +55,9 @@ static size_t put(void *buffer, size_t at, struct inet_diag_bc_op op)
 	return at + sizeof(op);
 }
 
-#define PORT_TEST (2 * sizeof(struct inet_diag_bc_op)) /* the port is in an operation of its own   \
-							*/
+#define PORT_TEST                                                                                  \
+	(2 * sizeof(struct inet_diag_bc_op)) /* the port is in an operation of its own             \
+					      */
 #define RANGE (2 * PORT_TEST + sizeof(struct inet_diag_bc_op))
 
 /*

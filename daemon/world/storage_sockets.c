@@ -6,23 +6,18 @@
  */
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
-#include <netlink/netlink.h>
-#include <netlink/socket.h>
 
 #include "netlink.h"
 #include "storage_device.h"
 #include "storage_socket.h"
 #include "storage_sources.h"
-
-#define BUFFER_SIZE (64 * 1024) /* as netlink.c reads */
 
 static int on_socket(struct nlmsghdr *message, void *userdata)
 {
@@ -55,26 +50,6 @@ static int dump(struct netlink *netlink, uint8_t family, struct storage_list *so
 
 	netlink_put(&request.header, INET_DIAG_REQ_BYTECODE, filter, sockets_filter_write(filter));
 	return netlink_ask(netlink, &request.header, on_socket, sockets);
-}
-
-static int diag_open(struct netlink *ret)
-{
-	static const struct timeval timeout = {.tv_sec = 1};
-	struct netlink netlink = {.fd = -1};
-
-	netlink.buffer = malloc(BUFFER_SIZE);
-	netlink.socket = nl_socket_alloc();
-	if (netlink.buffer && netlink.socket &&
-	    nl_connect(netlink.socket, NETLINK_SOCK_DIAG) >= 0) {
-		netlink.fd = nl_socket_get_fd(netlink.socket);
-		if (setsockopt(netlink.fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) >=
-		    0) {
-			*ret = netlink;
-			return 0;
-		}
-	}
-	netlink_close(&netlink);
-	return -EPROTONOSUPPORT;
 }
 
 static bool list_has(const struct storage_list *list, enum storage_kind kind)
@@ -120,7 +95,8 @@ int sockets_collect(struct storage_list *list)
 	struct netlink netlink;
 	int r;
 
-	if (diag_open(&netlink) < 0)
+	/* a kernel that does not tell has nothing to say */
+	if (netlink_open_connections(&netlink, false) < 0)
 		return 0;
 	r = dump(&netlink, AF_INET, &sockets);
 	if (r != -ENOMEM)
