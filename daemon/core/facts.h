@@ -89,8 +89,6 @@ struct link {
 	struct address local;    /* of a tunnel; ADDRESS_NONE: any */
 	struct address remote;   /* of a tunnel; ADDRESS_NONE: any, or a group */
 	uint16_t tunnel;         /* bits of enum wrap */
-	uint16_t vlan;           /* number of a VLAN */
-	uint16_t vlan_protocol;  /* 0x8100 or 0x88a8 */
 	uint8_t type;            /* enum link_type */
 	uint8_t ipv6_origin;     /* enum ipv6_origin */
 	bool up;           /* set up by the administrator */

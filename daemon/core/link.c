@@ -112,9 +112,9 @@ bool link_equal(const struct link *a, const struct link *b)
 	return a->index == b->index && a->mtu == b->mtu && a->ipv6_mtu == b->ipv6_mtu &&
 	       a->min_mtu == b->min_mtu && a->max_mtu == b->max_mtu && a->parent == b->parent &&
 	       a->master == b->master && a->pair == b->pair && a->tunnel == b->tunnel &&
-	       a->vlan == b->vlan && a->vlan_protocol == b->vlan_protocol && a->type == b->type &&
-	       a->ipv6_origin == b->ipv6_origin && a->up == b->up && a->carrier == b->carrier &&
-	       a->loopback == b->loopback && a->foreign == b->foreign &&
-	       address_equal(&a->local, &b->local) && address_equal(&a->remote, &b->remote) &&
-	       strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
+	       a->type == b->type && a->ipv6_origin == b->ipv6_origin && a->up == b->up &&
+	       a->carrier == b->carrier && a->loopback == b->loopback &&
+	       a->foreign == b->foreign && address_equal(&a->local, &b->local) &&
+	       address_equal(&a->remote, &b->remote) && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->kind, b->kind) == 0;
 }

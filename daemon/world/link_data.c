@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From the bytes of IFLA_INFO_DATA to what a VLAN or a tunnel is made of. Believes no length; what
+ * From the bytes of IFLA_INFO_DATA to what a tunnel is made of. Believes no length; what
  * is short is taken for missing.
  */
 #include "link_data.h"
@@ -72,13 +72,6 @@ static void option(struct link *link, bool set, enum wrap which)
 {
 	if (set)
 		link->tunnel |= (uint16_t)which;
-}
-
-static void parse_vlan(struct nlattr *data[], struct link *link)
-{
-	link->vlan = (uint16_t)number(data[IFLA_VLAN_ID], sizeof(uint16_t), 0);
-	link->vlan_protocol =
-		ntohs((uint16_t)number(data[IFLA_VLAN_PROTOCOL], sizeof(uint16_t), 0));
 }
 
 static void parse_vxlan(struct nlattr *data[], struct link *link)
@@ -167,9 +160,6 @@ void link_data_parse(struct nlattr *info, struct link *link)
 	if (!parse_data(info, data))
 		return;
 	switch ((enum link_type)link->type) {
-	case LINK_VLAN:
-		parse_vlan(data, link);
-		break;
 	case LINK_VXLAN:
 		parse_vxlan(data, link);
 		break;
@@ -191,6 +181,7 @@ void link_data_parse(struct nlattr *info, struct link *link)
 	case LINK_BRIDGE:
 	case LINK_BOND:
 	case LINK_TEAM:
+	case LINK_VLAN:
 	case LINK_MACVLAN:
 	case LINK_IPVLAN:
 		break;

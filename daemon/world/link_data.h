@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What IFLA_INFO_DATA says of a VLAN or a tunnel. Pure; fuzzed and unit-tested on bytes.
+ * What IFLA_INFO_DATA says of a tunnel. Pure; fuzzed and unit-tested on bytes.
  */
 #pragma once
 
@@ -8,5 +8,5 @@
 
 struct nlattr;
 
-/* Fills in vlan, vlan_protocol, tunnel, local and remote by link->type. `data` may be NULL. */
+/* Fills in tunnel, local and remote by link->type. `data` may be NULL. */
 void link_data_parse(struct nlattr *data, struct link *link);

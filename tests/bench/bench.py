@@ -630,9 +630,11 @@ def host(links=1000, route_count=100000, connection_count=10000):
                  lambda undo: a.ip(f"route {'del' if undo else 'add'} 192.0.2.77 dev eth0"))
         host_row(daemon, a, "a default route: gateways are looked for", lambda undo: a.ip(
             f"route {'del' if undo else 'add'} default via {B['ipv4']} metric 77"))
-        host_row(daemon, a, "a mount: storage is looked for", lambda undo: subprocess.run(
+        host_row(daemon, a, "a mount that is no storage", lambda undo: subprocess.run(
             inside + (["umount", "/mnt"] if undo else ["mount", "-t", "tmpfs", "tmpfs", "/mnt"]),
             check=True))
+        host_row(daemon, a, "a reload: gateways and storage are looked for",
+                 lambda _: daemon.signal(signal.SIGHUP))
         host_row(daemon, a, "500 links' MTU at once", lambda undo: a.batch(
             [f"link set v{i} mtu {1500 if undo else 1450}" for i in range(links // 2)]))
 

@@ -160,7 +160,6 @@ START_TEST(tunnels)
 		      "%s: to %u from %u", row->what, link.remote.family, link.local.family);
 	if (row->remote)
 		ck_assert_uint_eq(link.remote.bytes[row->remote == 4 ? 3 : 15], 9);
-	ck_assert_uint_eq(link.vlan, 0);
 }
 END_TEST
 
@@ -170,8 +169,6 @@ START_TEST(vlans)
 		{IFLA_VLAN_ID, U16(5)}, {IFLA_VLAN_PROTOCOL, 2, B(0x88, 0xa8)}, {0}};
 	struct link link = parse("vlan", attributes, 3);
 
-	ck_assert_uint_eq(link.vlan, 5);
-	ck_assert_uint_eq(link.vlan_protocol, 0x88a8);
 	ck_assert_int_eq(link.parent, 3);
 	ck_assert_int_eq(link.type, LINK_VLAN);
 	ck_assert_uint_eq(link.tunnel, 0);
