@@ -121,6 +121,17 @@ bool link_equal(const struct link *a, const struct link *b)
 	       strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
 }
 
+/* Nor what a shell would obey: advice is a command with the name in it, and is pasted by root. */
+static bool is_harmless(uint32_t character)
+{
+	static const char obeyed[] = ";&|<>()$`\\\"'";
+
+	for (unsigned i = 0; i < sizeof(obeyed) - 1; i++)
+		if (character == (uint32_t)obeyed[i])
+			return false;
+	return text_is_shown(character);
+}
+
 void link_name_clean(char name[static LINK_NAME_SIZE])
 {
 	size_t length = strnlen(name, LINK_NAME_SIZE - 1), step;
@@ -130,7 +141,7 @@ void link_name_clean(char name[static LINK_NAME_SIZE])
 		const uint8_t *at = (const uint8_t *)name + i;
 
 		step = text_character(at, length - i, &character);
-		if (step > 0 && text_is_shown(character))
+		if (step > 0 && is_harmless(character))
 			continue;
 		name[i] = '?';
 		step = 1;
