@@ -208,3 +208,6 @@ bool link_type_is_tunnel(enum link_type type);
 uint32_t link_overhead(const struct link *link);
 /* Field by field: what lies between them means nothing. */
 bool link_equal(const struct link *a, const struct link *b);
+/* Any bytes may be a link's name: those that cannot be shown, or mean something to a shell, become
+ * question marks. */
+void link_name_clean(char name[static LINK_NAME_SIZE]);

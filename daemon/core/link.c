@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 enum link_type link_type(const char *kind)
 {
 	static const struct {
@@ -117,4 +119,31 @@ bool link_equal(const struct link *a, const struct link *b)
 	       a->foreign == b->foreign && address_equal(&a->local, &b->local) &&
 	       address_equal(&a->remote, &b->remote) && strcmp(a->name, b->name) == 0 &&
 	       strcmp(a->kind, b->kind) == 0;
+}
+
+/* Nor what a shell would obey: advice is a command with the name in it, and is pasted by root. */
+static bool is_harmless(uint32_t character)
+{
+	static const char obeyed[] = ";&|<>()$`\\\"'";
+
+	for (unsigned i = 0; i < sizeof(obeyed) - 1; i++)
+		if (character == (uint32_t)obeyed[i])
+			return false;
+	return text_is_shown(character);
+}
+
+void link_name_clean(char name[static LINK_NAME_SIZE])
+{
+	size_t length = strnlen(name, LINK_NAME_SIZE - 1), step;
+	uint32_t character;
+
+	for (size_t i = 0; i < length; i += step) {
+		const uint8_t *at = (const uint8_t *)name + i;
+
+		step = text_character(at, length - i, &character);
+		if (step > 0 && is_harmless(character))
+			continue;
+		name[i] = '?';
+		step = 1;
+	}
 }

@@ -187,7 +187,9 @@ unsigned document_count(struct json_object *object, const char *key)
 
 struct json_object *document_at(struct json_object *object, const char *key, unsigned index)
 {
-	return json_object_array_get_idx(member(object, key), index);
+	return index < document_count(object, key)
+		       ? json_object_array_get_idx(member(object, key), index)
+		       : NULL;
 }
 
 enum severity document_severity(struct json_object *object)

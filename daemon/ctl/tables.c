@@ -84,7 +84,8 @@ static void note_cut(const struct command *command, char note[static CELL_SIZE])
 {
 	unsigned most = command->width / NOTE_SHARE;
 
-	if (command->width > 0 && strlen(note) > most)
+	/* on a narrow screen there is none */
+	if (command->width >= NOTE_WANTS && strlen(note) > most)
 		strcpy(note + most - 3, "...");
 }
 

@@ -14,12 +14,15 @@
 static void zone_append(char *text, int zone)
 {
 	size_t used = strlen(text);
-	char name[IF_NAMESIZE];
+	char name[LINK_NAME_SIZE];
 
-	if (if_indextoname((unsigned)zone, name))
+	_Static_assert(LINK_NAME_SIZE >= IF_NAMESIZE, "names of links are cut");
+	if (if_indextoname((unsigned)zone, name)) {
+		link_name_clean(name);
 		snprintf(text + used, ADDRESS_TEXT_SIZE - used, "%%%s", name);
-	else
+	} else {
 		snprintf(text + used, ADDRESS_TEXT_SIZE - used, "%%%d", zone);
+	}
 }
 
 const char *words_address(const struct address *address, char buffer[static ADDRESS_TEXT_SIZE])

@@ -80,9 +80,11 @@ static const char *words_end(enum clamp_end end)
 	return "";
 }
 
-/* "peer san-a (192.0.2.10) by eth1", or the address alone */
+/* "peer san-a (192.0.2.10) by eth1", without the link when no route leads there, or the address
+ * alone */
 static char *subject(const struct clamp_word *word)
 {
+	const char *by = word->path ? words_link(word->path) : "";
 	char address[ADDRESS_TEXT_SIZE];
 	char *text;
 	int n;
@@ -91,8 +93,8 @@ static char *subject(const struct clamp_word *word)
 	if (word->link[0])
 		n = asprintf(&text, "link %s", word->link);
 	else if (word->path)
-		n = asprintf(&text, "peer %s (%s) by %s", word->peer->name, address,
-			     words_link(word->path));
+		n = asprintf(&text, "peer %s (%s)%s%s", word->peer->name, address,
+			     by[0] ? " by " : "", by);
 	else
 		n = asprintf(&text, "%s", address);
 	return n < 0 ? NULL : text;

@@ -115,12 +115,16 @@ static int on_write(sd_event_source *source, void *userdata)
 {
 	struct metrics *metrics = userdata;
 	uint64_t before = now_usec();
-	bool whole = metrics_write(metrics->roster, &metrics->place, PEERS_AT_ONCE, metrics->out);
+	int error;
+	bool whole;
 
+	errno = 0;
+	whole = metrics_write(metrics->roster, &metrics->place, PEERS_AT_ONCE, metrics->out);
+	error = errno ? -errno : -EIO;
 	metrics->cost_usec += now_usec() - before;
 	errno = 0;
 	if (ferror(metrics->out))
-		metrics_end(metrics, -EIO);
+		metrics_end(metrics, error);
 	else if (whole)
 		metrics_end(metrics, beside_finish(metrics));
 	return 0;

@@ -104,6 +104,7 @@ static enum link_message parse_link(const struct ifinfomsg *info, struct nlattr 
 	if (attributes[IFLA_MTU] == NULL || nla_len(attributes[IFLA_MTU]) < (int)sizeof(uint32_t) ||
 	    !attribute_text(attributes[IFLA_IFNAME], link.name))
 		return LINK_MESSAGE_NONE;
+	link_name_clean(link.name);
 	(void)attribute_text(nested(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind);
 	link.type = link_type(link.kind);
 	parse_below(attributes, &link);

@@ -29,6 +29,8 @@ static int on_socket(struct nlmsghdr *message, void *userdata)
 	/* bound to a link that is gone meanwhile */
 	if (socket.link > 0 && !if_indextoname((unsigned)socket.link, socket.storage.link))
 		return 0;
+	/* as the links' own room calls it */
+	link_name_clean(socket.storage.link);
 	return storage_list_add(sockets, &socket.storage);
 }
 

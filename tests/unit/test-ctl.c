@@ -253,6 +253,52 @@ START_TEST(screens)
 }
 END_TEST
 
+/* COLUMNS= may say anything. */
+START_TEST(narrowest_screens)
+{
+	struct example sample;
+	struct json_object *document;
+
+	example_init(&sample);
+	sample.paths[3].announced.verdict = VERDICT_PARTIAL;
+	sample.paths[3].announced.locus = LOCUS_AFTER;
+	sample.paths[3].announced.locus_address = example_address("192.0.2.254");
+	document = example_document(&sample);
+	for (unsigned width = 1; width < 100; width++) {
+		struct command command = {.width = width};
+		char *text = printed(print_peers, &command, document);
+
+		ck_assert_ptr_nonnull(strstr(text, "partial"));
+		free(text);
+		text = printed(show_faults, &command, document);
+		free(text);
+		text = printed(print_links, &command, document);
+		free(text);
+	}
+	json_object_put(document);
+}
+END_TEST
+
+/* Of a daemon of another version, or of something else that has its name. */
+START_TEST(members_of_other_types)
+{
+	static const char *const texts[] = {
+		"{\"Findings\":1,\"Paths\":\"x\",\"Name\":[],\"MTU\":{},\"Verdict\":null}",
+		"{\"Findings\":[],\"Paths\":null}", "[1,2]", "\"text\"", "1"};
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct json_object *document = json_tokener_parse(texts[i]);
+
+		ck_assert_ptr_nonnull(document);
+		ck_assert_ptr_null(document_at(document, "Findings", 0));
+		ck_assert_str_eq(document_text(document_at(document, "Paths", 3), "Text"), "");
+		ck_assert_str_eq(document_text(document, "Name"), "");
+		ck_assert_uint_eq(document_number(document, "MTU"), 0);
+		json_object_put(document);
+	}
+}
+END_TEST
+
 START_TEST(legend_and_colour)
 {
 	struct command command = {.no_legend = true};
@@ -430,6 +476,8 @@ int main(void)
 	tcase_add_test(test, list_looks_like_once);
 	tcase_add_test(test, one_fault_is_said_once);
 	tcase_add_test(test, screens);
+	tcase_add_test(test, narrowest_screens);
+	tcase_add_test(test, members_of_other_types);
 	tcase_add_test(test, legend_and_colour);
 	tcase_add_test(test, plugin);
 	tcase_add_test(test, plugin_is_clean);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../../daemon/face/journal.h"
+#include "../../daemon/face/journal_clamp.h"
 #include "../../daemon/face/messages.h"
 #include "example.h"
 
@@ -203,6 +204,25 @@ START_TEST(way_and_method)
 	record = record_wait(MESSAGE_REMINDER);
 	ck_assert_field(record, "MTUWATCH_LOCUS", "after 192.0.2.254");
 	ck_assert_field(record, "MTUWATCH_DIRECTION", "forward");
+	json_object_put(record);
+}
+END_TEST
+
+/* The link has gone, and its routes with it. */
+START_TEST(released_without_a_link)
+{
+	struct path *path = &sample.paths[3];
+	struct clamp_word word = {.peer = &sample.peer[2], .path = path, .to = path->address, .mtu = 1500};
+	struct json_object *record;
+
+	path->link_name[0] = '\0';
+	path->wanted_link[0] = '\0';
+	journal_released(&journal, &word);
+	record = record_wait(MESSAGE_RELEASED);
+	ck_assert_msg(strncmp(field(record, "MESSAGE"), "peer san-a (192.0.2.10): clamp of 1500 bytes",
+			      44) == 0,
+		      "%s", field(record, "MESSAGE"));
+	ck_assert_field(record, "MTUWATCH_LINK", NULL);
 	json_object_put(record);
 }
 END_TEST
@@ -466,6 +486,7 @@ int main(void)
 	tcase_set_timeout(real, 60);
 	tcase_add_test(real, worsened);
 	tcase_add_test(real, way_and_method);
+	tcase_add_test(real, released_without_a_link);
 	tcase_add_test(real, recovered);
 	tcase_add_test(real, recovered_on_the_way_back);
 	tcase_add_test(real, the_other_kinds);

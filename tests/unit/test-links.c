@@ -150,6 +150,38 @@ START_TEST(link_whole)
 }
 END_TEST
 
+/* Whoever may make links may call them by any bytes but blanks, slashes and colons. */
+START_TEST(link_strange_names)
+{
+	static const struct {
+		const char *name, *clean;
+	} cases[] = {
+		{"\xff\xfe", "??"},                /* no UTF-8: the bus refuses all that it is in */
+		{"a\xc3(", "a??"},
+		{"eth0\x1b[31m", "eth0?[31m"},     /* a terminal would obey */
+		{"\x01\x7f", "??"},
+		{"\xc2\x9b" "2J", "??2J"},          /* the same in one character, U+009B */
+		{"a\xe2\x80\xae" "b", "a???b"},     /* U+202E turns the line around */
+		{"\xef\xbf\xbf", "???"},           /* U+FFFF is no character */
+		{"12345678901234\xc3", "12345678901234?"},
+		{"b\xc3\xbc" "ro-1", "b\xc3\xbc" "ro-1"},
+		{";reboot;", "?reboot?"},           /* advice is pasted */
+		{"x'y|z=1,$(id)", "x?y?z=1,??id?"},
+		{"a`b\"c\\d<e>f&", "a?b?c?d?e?f?"},
+		{"enp1s0f0np0.12+", "enp1s0f0np0.12+"},
+	};
+	struct link link;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin_link(RTM_NEWLINK, AF_UNSPEC);
+		put_text(IFLA_IFNAME, cases[i].name);
+		put_u32(IFLA_MTU, 1500);
+		ck_assert_int_eq(parse(&link), LINK_MESSAGE_LINK);
+		ck_assert_str_eq(link.name, cases[i].clean);
+	}
+}
+END_TEST
+
 START_TEST(link_carrier)
 {
 	static const struct {
@@ -532,6 +564,7 @@ int main(void)
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, link_whole);
+	tcase_add_test(tests, link_strange_names);
 	tcase_add_test(tests, link_carrier);
 	tcase_add_test(tests, link_parent);
 	tcase_add_test(tests, link_gone);

@@ -4,8 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -409,6 +412,38 @@ START_TEST(tried_again)
 }
 END_TEST
 
+/* What is wrong is said as it is: a full disk is not a broken one. */
+START_TEST(no_room)
+{
+	struct rlimit limit = {512, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
+	uint64_t end = now_usec() + 300 * USEC_PER_MSEC;
+	char said[1024] = "";
+	int before = dup(STDERR_FILENO), r = 0;
+	FILE *lines = tmpfile();
+	struct scene scene;
+
+	signal(SIGXFSZ, SIG_IGN);
+	scene_begin(&scene, 60 * USEC_PER_SEC);
+	scene.journal.level = LOG_WARNING;
+	dup2(fileno(lines), STDERR_FILENO);
+	/* of no other file meanwhile, the test's own among them */
+	setrlimit(RLIMIT_FSIZE, &limit);
+	while (r >= 0 && now_usec() < end)
+		r = sd_event_run(scene.event, 20000);
+	setrlimit(RLIMIT_FSIZE, &none);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	ck_assert_int_ge(r, 0);
+	rewind(lines);
+	ck_assert_ptr_nonnull(fgets(said, sizeof(said), lines));
+	ck_assert_ptr_nonnull(strstr(said, strerror(EFBIG)));
+	ck_assert_ptr_null(fgets(said, sizeof(said), lines));
+	fclose(lines);
+	ck_assert_uint_eq(scene_file(&scene), 0);
+	scene_end(&scene);
+}
+END_TEST
+
 /* --- many --- */
 
 START_TEST(ten_thousand_peers)
@@ -471,6 +506,7 @@ int main(void)
 	tcase_add_test(test, kept_fresh);
 	tcase_add_test(test, nothing_is_written_through);
 	tcase_add_test(test, tried_again);
+	tcase_add_test(test, no_room);
 	tcase_add_test(test, ten_thousand_peers);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
