@@ -176,8 +176,6 @@ static enum second check_second_purpose(const struct check *check)
 	const struct evidence *main = &check->result.main;
 	const struct round *round = &check->rounds[check->result.flow];
 
-	if (check->others_asked >= check->settings.other_count)
-		return SECOND_NONE;
 	/* somebody already said why nothing comes back */
 	if (round->done ? main->outcome == OUTCOME_NOTHING : search_floor(&round->tries) == 0)
 		return round->evidence.error == 0 && check->settings.fall_back ? SECOND_LIFE :
@@ -214,6 +212,7 @@ static void check_second_begin(struct check *check, enum second purpose, uint64_
 	settings.first_sign = SECOND_FIRST_SIGN;
 	settings.followed_up = true;
 	settings.cautious = true;
+	settings.repeats = purpose == SECOND_CONFIRM;
 	settings.plain_too = purpose == SECOND_LIFE;
 	if (purpose == SECOND_LIFE && check->settings.only_life)
 		settings.full = settings.control;
@@ -227,10 +226,8 @@ static void check_second_begin(struct check *check, enum second purpose, uint64_
 		settings.timeout_usec = 2 * round_wait(main);
 		settings.proven = 0;
 		/* where there is no responder often nothing says so */
-		if (settings.kind == PROBE_RESPONDER) {
-			settings.first_sign = 1;
+		if (settings.kind == PROBE_RESPONDER)
 			settings.timeout_usec /= 2;
-		}
 	}
 	if (settings.timeout_usec > check->settings.round.timeout_usec)
 		settings.timeout_usec = check->settings.round.timeout_usec;
@@ -253,6 +250,26 @@ static void check_second_end(struct check *check)
 	result->second = *said;
 	result->has_second = check->second_purpose;
 	check->others_asked = check->settings.other_count;
+}
+
+/* It looked for a sign of life, and now the first one is answered: what it says of sizes is another
+ * witness's word, and where it says nothing of them the others are asked anew. */
+static void check_second_review(struct check *check)
+{
+	struct check_result *result = &check->result;
+	enum round_outcome said = result->second.outcome;
+	bool of_sizes = said == OUTCOME_FULL || said == OUTCOME_LESS;
+
+	if (check->second_purpose != SECOND_LIFE ||
+	    search_floor(&check->rounds[result->flow].tries) == 0)
+		return;
+	check->second_purpose = SECOND_CONFIRM;
+	if (result->has_second && of_sizes && !check->settings.only_life) {
+		result->has_second = SECOND_CONFIRM;
+		return;
+	}
+	result->has_second = SECOND_NONE;
+	check->others_asked = 0;
 }
 
 /* --- steps --- */
@@ -300,11 +317,12 @@ static uint64_t step_second(struct check *check, struct turn *turn, uint64_t now
 {
 	uint64_t next;
 
-	if (!check->second_running && !check->result.has_second && check_is_doubtful(check)) {
+	if (!check->second_running && check_is_doubtful(check)) {
 		enum second purpose;
 
 		check_collect(check);
-		purpose = check_second_purpose(check);
+		check_second_review(check);
+		purpose = check->result.has_second ? SECOND_NONE : check_second_purpose(check);
 		if (purpose != SECOND_NONE && check_skip_slow(check, purpose))
 			check_second_begin(check, purpose, now_usec);
 	}
@@ -316,7 +334,7 @@ static uint64_t step_second(struct check *check, struct turn *turn, uint64_t now
 		return ret->count > 0 ? now_usec : next;
 	check_second_end(check);
 	/* at once: there may be another to turn to */
-	return check->others_asked < check->settings.other_count ? now_usec : USEC_NEVER;
+	return now_usec;
 }
 
 static bool check_may_sample(const struct check *check, bool silent)

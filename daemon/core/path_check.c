@@ -337,14 +337,15 @@ static void path_weigh(struct path *path, const struct check_result *result, str
 static void path_take_sample(struct path *path, struct check_result *result)
 {
 	bool slow = result->main.kind == PROBE_UDP;
+	/* of other checks smaller sizes may be counted too */
+	bool passed = result->main.outcome == OUTCOME_FULL || result->full.lost < result->full.sent;
 
 	if (!result->sampled || result->lossy_there || result->lossy_back)
 		return;
 	if (slow) {
 		loss_add(&path->full_loss, result->full);
 		loss_add(&path->control_loss, result->control);
-		result->lossy_there = loss_is_clear(path->full_loss, path->control_loss) &&
-				      path->full_loss.lost < path->full_loss.sent;
+		result->lossy_there = passed && loss_is_clear(path->full_loss, path->control_loss);
 	}
 	/* it was looked into: suspicion begins anew */
 	if (!slow || path->full_loss.sent > SLOW_SAMPLES_MOST) {

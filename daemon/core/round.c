@@ -11,6 +11,7 @@
 #include "round_plan.h"
 
 #define UDP_SPACING_USEC (1050 * USEC_PER_MSEC) /* hosts limit port unreachable to one a second */
+#define UDP_LEAST_USEC USEC_PER_SEC
 #define PATIENCE_MOST 3U
 #define DOUBTFUL_SILENT 2U
 #define COOKIES_MOST 16U
@@ -382,6 +383,11 @@ uint64_t turn_book_slow(const struct turn *turn, uint64_t at_usec, unsigned pati
 	return turns_book(&turn->pace->turns, turn->to, at_usec, UDP_SPACING_USEC << patience);
 }
 
+bool turn_leave_slow(const struct turn *turn, uint64_t now_usec, uint64_t *ret_again_usec)
+{
+	return turns_leave(&turn->pace->turns, turn->to, now_usec, UDP_LEAST_USEC, ret_again_usec);
+}
+
 /* A host whose other addresses are asked too, or that others ask, answers us less often. */
 static unsigned round_patience(const struct round *round)
 {
@@ -441,6 +447,9 @@ uint64_t round_step(struct round *round, struct turn *turn, uint64_t now_usec,
 		if (round->send_usec == 0)
 			round->send_usec = round_book(round, turn, now_usec);
 		if (now_usec < round->send_usec)
+			return round->send_usec;
+		if (round->settings.kind == PROBE_UDP &&
+		    !turn_leave_slow(turn, now_usec, &round->send_usec))
 			return round->send_usec;
 		round_send(round, now_usec, ret_burst);
 		return now_usec + round_wait(round);

@@ -32,6 +32,7 @@ struct round_settings {
 	bool gentle;             /* a peer that limits its answers: one packet a second */
 	bool plain_too;          /* a dead path is worth a SYN without data */
 	bool cautious;           /* nothing large before the control was answered */
+	bool repeats;            /* another method found a fault here already */
 	bool followed_up;        /* nothing is said before another round, a second later at least */
 	uint16_t first_sequence;
 };
@@ -98,6 +99,8 @@ struct turn {
 
 /* Books a packet that is answered once a second only. `patience` doubles the spacing so often. */
 uint64_t turn_book_slow(const struct turn *turn, uint64_t at_usec, unsigned patience);
+/* False where it must wait until *ret_again_usec, since the one before left late. */
+bool turn_leave_slow(const struct turn *turn, uint64_t now_usec, uint64_t *ret_again_usec);
 
 /* The kernel dropped packets: what was not answered tells nothing. */
 void round_overflow(struct round *round);

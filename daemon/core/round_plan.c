@@ -11,6 +11,7 @@
 #define QUIET_REPORTED 5U          /* quiet tries for a router that was heard, but not of this size */
 #define SETTLE_LEAST_USEC (500 * USEC_PER_MSEC)
 #define BURSTS_MOST 250U           /* their numbers have 8 bits */
+#define MORE_UNREPORTED 2U         /* failures, of a size that a router should have reported, too */
 #define DEAD_BURSTS 6U             /* that many in a row: the path died under the round */
 
 uint64_t round_wait(const struct round *round)
@@ -165,6 +166,20 @@ static bool plan_plain_syn(struct round *round)
 	return true;
 }
 
+/* A SYN without data is answered. The one with data may only have been lost, as any packet. */
+static uint64_t plan_connected(struct round *round)
+{
+	uint32_t control = round->settings.control;
+
+	if (search_failures(&round->tries, control) < round_needed(round)) {
+		plan_add(round, round->settings.plain);
+		plan_add(round, control);
+		return 0;
+	}
+	round->evidence.connects = true;
+	return round_finish(round, OUTCOME_NOTHING);
+}
+
 /* Nothing was answered yet. */
 static uint64_t plan_first_sign(struct round *round, uint64_t now_usec)
 {
@@ -262,9 +277,9 @@ static uint32_t chain_gap(const struct round *round, uint32_t passes)
 /* Does silence about the full size still want a quiet second to be believed? */
 static bool boundary_wants_quiet(const struct round *round, unsigned needed)
 {
-	/* the far side's routers report to the far side; a cautious round repeats what was found so */
-	if (round->tries.view == VIEW_RETURN || round->settings.cautious || round_report_of(round, round->goal) ||
-	    round_count(round, round->goal, TRY_REFUSED) > 0)
+	/* the far side's routers report to the far side; one that repeats need not do so as carefully */
+	if (round->tries.view == VIEW_RETURN || round->settings.repeats ||
+	    round_report_of(round, round->goal) || round_count(round, round->goal, TRY_REFUSED) > 0)
 		return false;
 	return round->quiet < quiet_needed(round, needed);
 }
@@ -275,8 +290,12 @@ static unsigned boundary_needed(const struct round *round, uint32_t floor)
 {
 	unsigned needed = round_needed(round), half = (round->settings.tries + 1) / 2;
 
-	if (round->tries.view == VIEW_RETURN || floor != round->settings.proven ||
-	    round_loss(round).lost > 0)
+	if (round->tries.view == VIEW_RETURN)
+		return needed;
+	/* the router that told of the full size says nothing of this one: was it only lost? */
+	if (round_report_of(round, round->goal) && !round_report_of(round, floor + 1))
+		return needed + MORE_UNREPORTED;
+	if (floor != round->settings.proven || round_loss(round).lost > 0)
 		return needed;
 	return needed < half ? needed : half;
 }
@@ -373,10 +392,8 @@ uint64_t round_plan(struct round *round, uint64_t now_usec)
 	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST ||
 	    now_usec - round->began_usec > round->settings.longest_usec || round->evidence.dried_up)
 		return round_finish(round, OUTCOME_UNDECIDED);
-	if (round->tries.view == VIEW_FORWARD && floor <= round->settings.plain && floor > 0) {
-		round->evidence.connects = true;
-		return round_finish(round, OUTCOME_NOTHING);
-	}
+	if (round->tries.view == VIEW_FORWARD && floor <= round->settings.plain && floor > 0)
+		return plan_connected(round);
 	if (floor == 0 && round->tries.view == VIEW_FORWARD)
 		return plan_first_sign(round, now_usec);
 	return plan_search(round, floor, now_usec);

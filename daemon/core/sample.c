@@ -214,6 +214,8 @@ uint64_t sample_step(struct sample *sample, struct turn *turn, uint64_t now_usec
 	}
 	if (now_usec < sample->send_usec)
 		return sample->send_usec;
+	if (sample->settings.kind == PROBE_UDP && !turn_leave_slow(turn, now_usec, &sample->send_usec))
+		return sample->send_usec;
 	sample->booked = false;
 	at = pace_book(turn->pace, now_usec, sample_burst(sample, ret_burst));
 	sample->until_usec = at + sample->settings.wait_usec;

@@ -12,22 +12,44 @@ static unsigned turn_bucket(const struct address *to)
 	return (hash ^ hash >> 16) % TURN_BUCKETS;
 }
 
-uint64_t turns_book(struct turns *turns, const struct address *to, uint64_t at_usec,
-		    uint64_t spacing_usec)
+static unsigned turn_place(const struct turns *turns, unsigned bucket, const struct address *to)
 {
-	unsigned bucket = turn_bucket(to), place = 0;
+	unsigned place = 0;
 
 	for (unsigned i = 0; i < TURN_PLACES; i++) {
-		if (address_equal(&turns->places[bucket][i].to, to)) {
-			place = i;
-			break;
-		}
+		if (address_equal(&turns->places[bucket][i].to, to))
+			return i;
 		if (turns->places[bucket][i].free_usec < turns->places[bucket][place].free_usec)
 			place = i;
 	}
+	return place;
+}
+
+uint64_t turns_book(struct turns *turns, const struct address *to, uint64_t at_usec,
+		    uint64_t spacing_usec)
+{
+	unsigned bucket = turn_bucket(to), place = turn_place(turns, bucket, to);
+
 	if (turns->places[bucket][place].free_usec > at_usec)
 		at_usec = turns->places[bucket][place].free_usec;
 	turns->places[bucket][place].to = *to;
 	turns->places[bucket][place].free_usec = at_usec + spacing_usec;
 	return at_usec;
+}
+
+bool turns_leave(struct turns *turns, const struct address *to, uint64_t now_usec,
+		 uint64_t spacing_usec, uint64_t *ret_again_usec)
+{
+	unsigned bucket = turn_bucket(to), place = turn_place(turns, bucket, to);
+	uint64_t *left = &turns->places[bucket][place].left_usec;
+
+	/* it had to make room, and waited behind another one already */
+	if (!address_equal(&turns->places[bucket][place].to, to))
+		return true;
+	if (*left != 0 && now_usec < *left + spacing_usec) {
+		*ret_again_usec = *left + spacing_usec;
+		return false;
+	}
+	*left = now_usec;
+	return true;
 }

@@ -13,7 +13,8 @@
 struct turns {
 	struct {
 		struct address to;
-		uint64_t free_usec; /* the next packet may leave then */
+		uint64_t free_usec; /* the next packet may be booked for then */
+		uint64_t left_usec; /* the last one really left then */
 	} places[TURN_BUCKETS][TURN_PLACES];
 };
 
@@ -21,3 +22,7 @@ struct turns {
  * it may leave: `at_usec` or later. Where there are too many addresses some share a turn. */
 uint64_t turns_book(struct turns *turns, const struct address *to, uint64_t at_usec,
 		    uint64_t spacing_usec);
+
+/* What is booked leaves now: true. False where the one before was so late that it is too early. */
+bool turns_leave(struct turns *turns, const struct address *to, uint64_t now_usec,
+		 uint64_t spacing_usec, uint64_t *ret_again_usec);

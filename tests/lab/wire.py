@@ -11,6 +11,7 @@ import time
 
 ETH_P_ALL = 0x0003
 OUTGOING = 4  # PACKET_OUTGOING
+SO_TIMESTAMPNS = 35
 ECHO_REQUEST = {4: 8, 6: 128}
 ECHO_REPLY = {4: 0, 6: 129}
 TOO_BIG = {4: 3, 6: 2}
@@ -80,6 +81,7 @@ class Sniffer:
         with space.entered():
             self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         with space.entered():
             self.socket.bind((device, ETH_P_ALL))
         self.ending, self.news = threading.Event(), threading.Event()
@@ -87,12 +89,21 @@ class Sniffer:
         self.thread.start()
         lab.stack.callback(self.close)
 
+    @staticmethod
+    def _when(more):
+        """When the kernel saw it, on the monotonic clock: we may come to read it much later."""
+        for level, kind, data in more:
+            if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                seconds, nanoseconds = struct.unpack("qq", data)
+                return time.monotonic() - (time.time() - seconds - nanoseconds / 1e9)
+        return time.monotonic()
+
     def _read(self):
         while not self.ending.is_set():
             if not select.select([self.socket], [], [], 0.1)[0]:
                 continue
-            frame, address = self.socket.recvfrom(1 << 16)
-            packet = parse(time.monotonic(), address[2] == OUTGOING, frame)
+            frame, more, _, address = self.socket.recvmsg(1 << 16, 64)
+            packet = parse(self._when(more), address[2] == OUTGOING, frame)
             if packet:
                 self.packets.append(packet)
                 self.news.set()

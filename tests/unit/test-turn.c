@@ -67,6 +67,26 @@ START_TEST(many_addresses)
 }
 END_TEST
 
+/* One that left late is not followed before its time; other addresses are. */
+START_TEST(leaves_late)
+{
+	static struct turns turns;
+	struct address to = number(1), other = number(2), stranger = number(3);
+	uint64_t now = 1000 * USEC_PER_SEC, late = now + 300 * USEC_PER_MSEC, again = 0;
+
+	turns = (struct turns){0};
+	turns_book(&turns, &to, now, SPACING);
+	turns_book(&turns, &to, now, SPACING);
+	turns_book(&turns, &other, now, SPACING);
+	ck_assert(turns_leave(&turns, &to, late, USEC_PER_SEC, &again));
+	ck_assert(!turns_leave(&turns, &to, now + SPACING, USEC_PER_SEC, &again));
+	ck_assert_uint_eq(again, late + USEC_PER_SEC);
+	ck_assert(turns_leave(&turns, &other, now + SPACING, USEC_PER_SEC, &again));
+	ck_assert(turns_leave(&turns, &to, again, USEC_PER_SEC, &again));
+	ck_assert(turns_leave(&turns, &stranger, now, USEC_PER_SEC, &again));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("turn");
@@ -75,6 +95,7 @@ int main(void)
 	tcase_add_test(all, one_address);
 	tcase_add_test(all, some_addresses);
 	tcase_add_test(all, many_addresses);
+	tcase_add_test(all, leaves_late);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
 }

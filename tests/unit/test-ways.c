@@ -80,9 +80,9 @@ static void world_of_row(struct world *world, const struct row *row, uint64_t se
 	world->kinds = row->kinds;
 }
 
-START_TEST(ways_and_methods)
+static void run_row(unsigned number, uint64_t seed)
 {
-	const struct row *row = &rows[_i];
+	const struct row *row = &rows[number];
 
 	for (unsigned variant = 0; variant < 4; variant++) {
 		unsigned loss = variant & 1 ? 13 : 0;
@@ -90,7 +90,7 @@ START_TEST(ways_and_methods)
 		struct world world;
 		struct life life;
 
-		world_of_row(&world, row, first_seed() * 31 + (unsigned)_i);
+		world_of_row(&world, row, seed * 31 + number);
 		world.loss_percent = loss;
 		world.port_closed = variant & 2;
 		life_init(&life, &world);
@@ -110,6 +110,132 @@ START_TEST(ways_and_methods)
 		ck_assert_msg(life.announcements == 1, "%s, loss %u%%: announced %u times", row->name,
 			      loss, life.announcements);
 	}
+}
+
+START_TEST(ways_and_methods)
+{
+	run_row((unsigned)_i, first_seed());
+}
+END_TEST
+
+/* Dice that once led to a second thought. */
+static const struct {
+	unsigned row, seed;
+} second_thoughts[] = {
+	{ 14, 7 },  { 10, 9 },  { 10, 13 }, { 4, 19 },  { 10, 24 }, { 10, 33 },
+	{ 4, 34 },  { 5, 35 },  { 10, 36 }, { 10, 40 }, { 4, 41 },  { 19, 41 },
+	{ 14, 42 }, { 14, 44 }, { 4, 45 },  { 10, 48 },
+};
+#define SECOND_THOUGHTS (sizeof(second_thoughts) / sizeof(second_thoughts[0]))
+
+START_TEST(no_second_thoughts)
+{
+	run_row(second_thoughts[_i].row, second_thoughts[_i].seed);
+}
+END_TEST
+
+/* The first packets of a method get lost, and then it is answered after all. */
+static const struct late_row {
+	const char *name;
+	enum method method;
+	unsigned kinds;
+	enum probe_kind late;
+	unsigned lost;
+	uint32_t limit, limit_back, limit_echo; /* 0: none */
+	enum verdict verdict;
+	uint32_t path_mtu, return_mtu;
+} late_rows[] = {
+	/* another one was asked whether the peer lives, and what it said of sizes counts */
+	{ "echo", METHOD_AUTO, ECHO | RESPONDER, PROBE_ECHO, 4, 0, 0, 1028, VERDICT_CONSISTENT, 9000,
+	  9000 },
+	{ "echo, a port", METHOD_AUTO, ECHO | SYN, PROBE_ECHO, 4, 0, 0, 1028, VERDICT_CONSISTENT,
+	  9000, 0 },
+	{ "echo, hole back", METHOD_AUTO, ECHO | RESPONDER, PROBE_ECHO, 4, 0, 1500, 0,
+	  VERDICT_BLACK_HOLE, 9000, 1500 },
+	/* it was asked for no more than life, so it is asked again */
+	{ "responder", METHOD_RESPONDER, ECHO | RESPONDER, PROBE_RESPONDER, 5, 0, 1500, 0,
+	  VERDICT_REDUCED, 9000, 1500 },
+	/* the witness itself is heard late */
+	{ "witness", METHOD_AUTO, ECHO | RESPONDER, PROBE_RESPONDER, 1, 0, 1500, 0,
+	  VERDICT_BLACK_HOLE, 9000, 1500 },
+	/* a SYN without data is heard before one with data */
+	{ "tcp", METHOD_TCP, SYN, PROBE_SYN, 7, 0, 0, 0, VERDICT_CONSISTENT, 9000, 0 },
+	{ "tcp, hole", METHOD_TCP, SYN, PROBE_SYN, 7, 1400, 0, 0, VERDICT_BLACK_HOLE, 1400, 0 },
+};
+
+START_TEST(heard_late)
+{
+	const struct late_row *row = &late_rows[_i];
+	const struct judgement *said;
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed() * 73 + (unsigned)_i);
+	world.link_mtu = 9000;
+	world.limit = row->limit ? row->limit : 9000;
+	world.limit_back = row->limit_back ? row->limit_back : SIZE_LARGEST;
+	world.limit_echo = row->limit_echo ? row->limit_echo : SIZE_LARGEST;
+	world.kinds = row->kinds;
+	world.fragments_back = row->verdict == VERDICT_REDUCED;
+	world.lost_first[row->late] = row->lost;
+	world.fail_after = 1;
+	life_init(&life, &world);
+	life.settings.method = row->method;
+	life_run(&life, &world, 1);
+	said = &life.path.announced;
+	ck_assert_msg(said->verdict == row->verdict && said->path_mtu == row->path_mtu &&
+			      said->return_mtu == row->return_mtu,
+		      "%s: verdict %d, %u there, %u back", row->name, said->verdict, said->path_mtu,
+		      said->return_mtu);
+	life_run(&life, &world, 3);
+	ck_assert_uint_eq(life.announcements, 1);
+}
+END_TEST
+
+/* A size that never passes is lost, not lossy, though smaller ones came and went before. */
+START_TEST(hole_is_not_lossy)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed());
+	world.link_mtu = 9000;
+	world.limit = 1400;
+	world.kinds = UDP;
+	life_init(&life, &world);
+	life.settings.method = METHOD_UDP;
+	life.path.full_loss = (struct loss){ 24, 12 };
+	life.path.control_loss = (struct loss){ 24, 0 };
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 1400);
+	ck_assert_uint_eq(life.announcements, 1);
+}
+END_TEST
+
+/* Datagrams leave once a second, also when we come late: measured where they leave. */
+START_TEST(datagrams_keep_their_distance)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed() * 79 + (unsigned)_i);
+	world.link_mtu = 9000;
+	world.limit = _i & 1 ? 1400 : 9000;
+	world.kinds = UDP;
+	world.late_usec = 400 * USEC_PER_MSEC;
+	life_init(&life, &world);
+	life.settings.method = METHOD_UDP;
+	/* a sample is taken too */
+	if (_i & 2) {
+		life.path.full_loss = (struct loss){ 24, 12 };
+		life.path.control_loss = (struct loss){ 24, 0 };
+	}
+	life.path.flow_count = _i & 4 ? 4 : 1;
+	life_run(&life, &world, 6);
+	ck_assert_int_eq(life.path.announced.verdict,
+			 _i & 1 ? VERDICT_BLACK_HOLE : VERDICT_CONSISTENT);
+	ck_assert_uint_ge(world.least_gap_usec, USEC_PER_SEC);
 }
 END_TEST
 
@@ -337,6 +463,10 @@ int main(void)
 
 	tcase_set_timeout(all, 280);
 	tcase_add_loop_test(all, ways_and_methods, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_loop_test(all, no_second_thoughts, 0, SECOND_THOUGHTS);
+	tcase_add_loop_test(all, heard_late, 0, sizeof(late_rows) / sizeof(late_rows[0]));
+	tcase_add_test(all, hole_is_not_lossy);
+	tcase_add_loop_test(all, datagrams_keep_their_distance, 0, 8);
 	tcase_add_loop_test(all, flows_differ, 0, FLOWS_MOST + 1);
 	tcase_add_loop_test(all, walk_finds_the_hop, 0, 64);
 	tcase_add_loop_test(all, loss_of_large_ones, 0, 3);

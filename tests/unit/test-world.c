@@ -114,6 +114,27 @@ START_TEST(every_path_mtu)
 }
 END_TEST
 
+/* Worlds where a report that is too low and bad luck agreed. */
+static const struct {
+	unsigned seed;
+	uint32_t limit;
+} unlucky[] = { { 7, 5843 }, { 9, 1287 } };
+
+START_TEST(report_and_bad_luck)
+{
+	const uint64_t prime = 1000003;
+	const int number = 3 * ROUTER_TOO_LITTLE + 2;
+	struct world world;
+	struct life life;
+
+	world_make(&world, unlucky[_i].limit, number, prime);
+	world.seed = world.dice = unlucky[_i].seed * prime + unlucky[_i].limit * 64 + (unsigned)number;
+	world.link_mtu = 9216;
+	world_run(&world, &life);
+	world_check(&world, &life);
+}
+END_TEST
+
 START_TEST(every_seventh_of_ipv6)
 {
 	for (uint32_t limit = 1280; limit <= 9216; limit += 7 * MTU_STEP) {
@@ -266,6 +287,7 @@ int main(void)
 	fflush(stdout);
 	tcase_set_timeout(many, 280);
 	tcase_add_loop_test(many, every_path_mtu, 0, 3 * ROUTER_COUNT);
+	tcase_add_loop_test(many, report_and_bad_luck, 0, sizeof(unlucky) / sizeof(unlucky[0]));
 	tcase_add_loop_test(many, every_seventh_of_ipv6, 0, 3 * ROUTER_COUNT);
 	tcase_add_loop_test(many, largest_links, 0, 3 * ROUTER_COUNT);
 	tcase_add_loop_test(many, one_round_is_enough, 0, ROUTER_COUNT);

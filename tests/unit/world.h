@@ -43,6 +43,7 @@ struct world {
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
 	unsigned flows_dead;          /* bits: of these flows nothing arrives */
 	bool echo_apart;              /* echoes go where there is no limit */
+	unsigned lost_first[PROBE_RESPONDER + 1]; /* so many of a kind get lost, before any arrives */
 	uint32_t lost_from, lost_to;  /* sizes that get lost besides; 0 none */
 	uint32_t value;               /* ROUTER_VALUE */
 	unsigned kinds;               /* bits of enum probe_kind: what the peer answers */
@@ -62,6 +63,8 @@ struct world {
 	bool unruly; /* late and doubled answers */
 	uint64_t reported_usec;
 	uint64_t packets;
+	uint64_t late_usec;           /* we come so much too late at most, each time */
+	uint64_t sent_usec, least_gap_usec; /* between bursts */
 	unsigned pending_count;
 	uint64_t arrival[512];
 	unsigned flow[512];
@@ -235,6 +238,10 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 		limit = world->link_mtu;
 	if (answer->size >= world->lost_from && answer->size < world->lost_to)
 		return;
+	if (world->lost_first[answer->probe] > 0) {
+		world->lost_first[answer->probe]--;
+		return;
+	}
 	answer->ttl = (uint8_t)(64 - world->hops);
 	if (world->firewall && answer->probe == PROBE_SYN) {
 		answer->ttl = 64;
@@ -266,6 +273,12 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 
 static void world_send(struct world *world, const struct path *path, const struct burst *burst)
 {
+	if (burst->count > 0) {
+		uint64_t gap = world->sent_usec ? world->now - world->sent_usec : UINT64_MAX;
+
+		world->least_gap_usec = gap < world->least_gap_usec ? gap : world->least_gap_usec;
+		world->sent_usec = world->now;
+	}
 	for (unsigned i = 0; i < burst->count; i++) {
 		uint16_t sequence = (uint16_t)(burst->first_sequence + i);
 		struct answer answer = {
@@ -399,6 +412,8 @@ static void life_run(struct life *life, struct world *world, uint64_t rounds)
 			path_on_answer(&life->path, flow, &answer, world->now);
 		} else {
 			world->now = life->path.wake_usec;
+			if (world->late_usec)
+				world->now += world_dice(world) % world->late_usec;
 		}
 		life_step(life, world);
 	}
@@ -412,6 +427,7 @@ static void world_init(struct world *world, uint64_t seed)
 	world->family = ADDRESS_IPV4;
 	world->fail_after = 2;
 	world->delay_usec = 10000;
+	world->least_gap_usec = UINT64_MAX;
 	world->limit_back = SIZE_LARGEST;
 	world->limit_echo = SIZE_LARGEST;
 	world->kinds = 1U << PROBE_ECHO;
