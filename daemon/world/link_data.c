@@ -6,6 +6,7 @@
 #include "link_data.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <string.h>
 
 #include <linux/if_link.h>
@@ -78,6 +79,9 @@ static void parse_vxlan(struct nlattr *data[], struct link *link)
 {
 	struct nlattr *local = data[IFLA_VXLAN_LOCAL6], *remote = data[IFLA_VXLAN_GROUP6];
 
+	/* it does not name what it stands on where others do */
+	if (!link->foreign && link->parent == 0)
+		link->parent = (int)(number(data[IFLA_VXLAN_LINK], sizeof(uint32_t), 0) & INT_MAX);
 	ends_set(link, local != NULL ? local : data[IFLA_VXLAN_LOCAL],
 		 remote != NULL ? remote : data[IFLA_VXLAN_GROUP]);
 	option(link, data[IFLA_VXLAN_GPE] != NULL, WRAP_NO_ETHERNET);

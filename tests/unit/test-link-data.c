@@ -201,6 +201,19 @@ START_TEST(zone_of_the_other_end)
 }
 END_TEST
 
+/* Its own way to say what it stands on; in another namespace the number means nothing here. */
+START_TEST(below_a_vxlan)
+{
+	const struct attribute attributes[] = {{IFLA_VXLAN_LINK, U32(5)}, {0}};
+	const struct attribute torn[] = {{IFLA_VXLAN_LINK, 2, B(5, 0)}, {0}};
+
+	ck_assert_int_eq(parse("vxlan", attributes, 0).parent, 5);
+	ck_assert_int_eq(parse("vxlan", attributes, 3).parent, 3);
+	ck_assert_int_eq(parse("vxlan", torn, 0).parent, 0);
+	ck_assert_int_eq(parse("vxlan", NULL, 0).parent, 0);
+}
+END_TEST
+
 START_TEST(equal_only_in_everything)
 {
 	const struct attribute attributes[] = {{IFLA_VXLAN_GROUP, V4}, {IFLA_VXLAN_LOCAL, V4}, {0}};
@@ -229,6 +242,7 @@ int main(void)
 	tcase_add_test(test, vlans);
 	tcase_add_test(test, pairs);
 	tcase_add_test(test, zone_of_the_other_end);
+	tcase_add_test(test, below_a_vxlan);
 	tcase_add_test(test, equal_only_in_everything);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
