@@ -4,6 +4,7 @@
  */
 #include "release.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "face/address_text.h"
@@ -46,6 +47,11 @@ static int release_links(FILE *out)
 	for (unsigned i = link_clamps_count(clamps); i-- > 0;) {
 		s = release_link(clamps, link_clamps_at(clamps, i), out);
 		r = r < 0 ? r : s;
+	}
+	if (link_clamps_broken(clamps) > 0) {
+		fprintf(stderr, "mtuwatchd: a record in %s cannot be read: look at the MTUs of links\n",
+			clamp_record_folder());
+		r = r < 0 ? r : -EBADMSG;
 	}
 	link_clamps_free(clamps);
 	return r;

@@ -38,6 +38,8 @@ int watch_clamp_take_off(struct watch *watch, struct path *path, const struct ad
 			 enum clamp_end end);
 
 /* watch_clamp_link.c */
+/* What the clamped link is called now. */
+const char *watch_clamp_link_name(const struct watch *watch, const struct stacked *of);
 bool watch_clamp_uses(const struct path *path, int index);
 /* A path whose fault is why the link is clamped. */
 bool watch_clamp_is_reason(const struct watch *watch, const struct path *path, int index);

@@ -7,6 +7,7 @@
 #include "watch_clamp.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -50,11 +51,19 @@ void watch_clamp_expect(struct watch *watch, const struct stack *stack, bool bac
 	}
 }
 
-static struct clamp_word link_word(const struct stack *stack)
+/* The record has the name of that time. */
+const char *watch_clamp_link_name(const struct watch *watch, const struct stacked *of)
+{
+	const struct link *link = links_by_index(watch->links, of->index);
+
+	return link ? link->name : of->name;
+}
+
+static struct clamp_word link_word(const struct watch *watch, const struct stack *stack)
 {
 	struct clamp_word word = { .mtu = stack->list[0].after, .before = stack->list[0].before };
 
-	memcpy(word.link, stack->list[0].name, sizeof(word.link));
+	snprintf(word.link, sizeof(word.link), "%s", watch_clamp_link_name(watch, &stack->list[0]));
 	return word;
 }
 
@@ -87,7 +96,7 @@ int watch_clamp_link_lift(struct watch *watch, int index, enum clamp_end end)
 {
 	const struct stack *stack = link_clamps_find(watch->link_clamps, index);
 	struct watched_link *link = watch_link(watch, index);
-	struct clamp_word word = link_word(stack);
+	struct clamp_word word = link_word(watch, stack);
 	int r;
 
 	watch_clamp_expect(watch, stack, true);
@@ -123,7 +132,8 @@ int watch_clamp_link_release(struct watch *watch, int index)
  * is said of the link counts. */
 static bool path_may_want(const struct watch *watch, const struct path *path, const struct stacked *of)
 {
-	const struct config_link *config = config_link_for(watch->config, of->name);
+	const struct config_link *config =
+		config_link_for(watch->config, watch_clamp_link_name(watch, of));
 	bool asked = path->settings->clamp.kind == CLAMP_LINK ||
 		     (config && config->clamp_set && config->clamp == CLAMP_LINK);
 
@@ -196,6 +206,8 @@ static enum clamp_refusal refusal_of_change(int error)
 	switch (error) {
 	case -EPERM:
 		return REFUSAL_PRIVILEGE;
+	case -EXDEV:
+		return REFUSAL_STACK;
 	case -ENOENT:
 	case -EROFS:
 	case -ENOSPC:
@@ -228,8 +240,13 @@ static void ask_all(const struct watch *watch, int index, uint32_t size, struct 
 {
 	*ret = (struct link_votes){ 0 };
 	WATCH_PATHS(watch, path) {
-		if (watch_clamp_uses(path, index))
-			link_votes_add(ret, &path->announced, &path->settings->clamp, size);
+		struct judgement said = path->announced;
+
+		if (!watch_clamp_uses(path, index))
+			continue;
+		/* whom nobody named may speak against a clamp, not for one */
+		said.confirmed &= !path->discovered || watch->config->clamp_discovered;
+		link_votes_add(ret, &said, &path->settings->clamp, size);
 	}
 }
 
@@ -266,7 +283,7 @@ static enum clamp_refusal link_put(struct watch *watch, const struct link *link,
 	if (r < 0)
 		return refusal_of_change(r);
 	state->retry_usec = watch_now() + watch->config->clamp_retry_usec;
-	word = link_word(&stack);
+	word = link_word(watch, &stack);
 	journal_clamped(&watch->journal, &word);
 	/* what a route did for one of its peers the link does now */
 	watch_clamp_locks_off(watch, stack.list, false);
@@ -295,7 +312,7 @@ static void link_yield(struct watch *watch, const struct stack *stack, uint32_t 
 {
 	int index = stack->list[0].index;
 	struct watched_link *link = watch_link(watch, index);
-	struct clamp_word word = link_word(stack);
+	struct clamp_word word = link_word(watch, stack);
 
 	const struct stacked of = stack->list[0];
 
@@ -342,6 +359,11 @@ void watch_clamp_links_begin(struct watch *watch)
 			      "what links were before earlier clamps cannot be read in %s, no link is "
 			      "clamped: %s",
 			      clamp_record_folder(), strerror(-r));
+	else if (link_clamps_broken(watch->link_clamps) > 0)
+		journal_plain(&watch->journal, LOG_WARNING,
+			      "what a link was before a clamp cannot be read in %s any more: look at the "
+			      "MTUs, then remove the file",
+			      clamp_record_folder());
 }
 
 void watch_clamp_links_off(struct watch *watch)

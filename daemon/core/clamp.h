@@ -100,7 +100,7 @@ void clamp_decide(const struct clamp_case *about, struct clamp_decision *ret);
 /* What the peers by one link say of it. Begins all zero. */
 struct link_votes {
 	unsigned peers;    /* paths by it that are watched */
-	unsigned faulty;   /* that have a fault of this size */
+	unsigned faulty;   /* that have a fault of this size, and one that is borne out */
 	bool open;         /* one was not measured yet */
 	bool better;       /* one was measured to be good at more */
 	uint32_t floor;    /* the largest of theirs */

@@ -16,7 +16,7 @@ void link_votes_add(struct link_votes *votes, const struct judgement *announced,
 	case VERDICT_BLACK_HOLE:
 	case VERDICT_PARTIAL:
 		votes->better |= fault > size;
-		votes->faulty += fault == size;
+		votes->faulty += fault == size && announced->confirmed;
 		break;
 	case VERDICT_CONSISTENT:
 	case VERDICT_REDUCED:

@@ -8,14 +8,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <systemd/sd-id128.h>
 
 #define HEADING "mtuwatchd clamp 1\n"
 #define ENDING "end\n"
-#define NAME_SIZE 32
+#define NAME_SIZE 80
 
 const char *clamp_record_folder(void)
 {
@@ -24,9 +29,49 @@ const char *clamp_record_folder(void)
 	return folder && folder[0] == '/' && !strchr(folder, ':') ? folder : "/run/mtuwatchd";
 }
 
-static int file_name(int index, char ret[static NAME_SIZE])
+/* What the numbers of links are good for: one network namespace, whose own number none other has until
+ * the next start of the host. */
+static int space_ask(uint64_t *ret)
 {
-	return snprintf(ret, NAME_SIZE, "link-%d", index);
+	socklen_t length = sizeof(*ret);
+	struct stat status;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	r = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length);
+	close(fd);
+	if (r >= 0)
+		return 0;
+	/* before Linux 5.14 */
+	if (stat("/proc/self/ns/net", &status) < 0)
+		return -errno;
+	*ret = status.st_ino;
+	return 0;
+}
+
+/* The beginning of the names of our records: a folder may be shared, and outlive more than a crash. */
+static int prefix_make(char ret[static NAME_SIZE])
+{
+	char text[SD_ID128_STRING_MAX];
+	uint64_t space = 0;
+	sd_id128_t boot;
+	int r = sd_id128_get_boot(&boot);
+
+	if (r >= 0)
+		r = space_ask(&space);
+	if (r < 0)
+		return r;
+	return snprintf(ret, NAME_SIZE, "link-%s-%" PRIx64 "-", sd_id128_to_string(boot, text), space);
+}
+
+static int name_make(int index, char ret[static NAME_SIZE])
+{
+	int length = prefix_make(ret);
+
+	if (length >= 0)
+		snprintf(ret + length, NAME_SIZE - (size_t)length, "%d", index);
+	return length < 0 ? length : 0;
 }
 
 static int write_all(int fd, const char *text, size_t length)
@@ -87,12 +132,14 @@ static int folder_open(const char *folder)
 
 int clamp_record_write(const char *folder, const struct stack *stack)
 {
-	int fd = folder_open(folder), r;
 	char name[NAME_SIZE];
+	int r = name_make(stack->list[0].index, name), fd;
 
+	if (r < 0)
+		return r;
+	fd = folder_open(folder);
 	if (fd < 0)
 		return fd;
-	file_name(stack->list[0].index, name);
 	r = record_put(fd, name, stack);
 	if (r < 0)
 		(void)unlinkat(fd, "new", 0);
@@ -102,12 +149,14 @@ int clamp_record_write(const char *folder, const struct stack *stack)
 
 int clamp_record_remove(const char *folder, int index)
 {
-	int fd = folder_open(folder), r = 0;
 	char name[NAME_SIZE];
+	int r = name_make(index, name), fd;
 
+	if (r < 0)
+		return r;
+	fd = folder_open(folder);
 	if (fd < 0)
 		return fd;
-	file_name(index, name);
 	if ((unlinkat(fd, name, 0) < 0 && errno != ENOENT) || fsync(fd) < 0)
 		r = -errno;
 	close(fd);
@@ -158,8 +207,8 @@ int clamp_record_parse(const char *text, size_t length, struct stack *ret)
 
 static int record_read(int folder, const char *name, struct stack *ret)
 {
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), index;
-	char text[CLAMP_RECORD_SIZE + 1];
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char text[CLAMP_RECORD_SIZE + 1], wanted[NAME_SIZE];
 	ssize_t n;
 	int r;
 
@@ -170,24 +219,32 @@ static int record_read(int folder, const char *name, struct stack *ret)
 	if (n < 0)
 		return -errno;
 	r = clamp_record_parse(text, (size_t)n, ret);
-	if (r >= 0 && (sscanf(name, "link-%d", &index) != 1 || index != ret->list[0].index))
-		r = -EBADMSG;
-	return r;
+	if (r >= 0)
+		r = name_make(ret->list[0].index, wanted);
+	return r >= 0 && strcmp(name, wanted) != 0 ? -EBADMSG : r;
 }
 
 int clamp_records_read(const char *folder, clamp_record_handler_t handler, void *userdata)
 {
-	DIR *list = opendir(folder);
+	char prefix[NAME_SIZE];
+	int length = prefix_make(prefix), r = 0, broken = 0;
 	struct dirent *entry;
 	struct stack stack;
-	int r = 0;
+	DIR *list;
 
+	if (length < 0)
+		return length;
+	list = opendir(folder);
 	if (list == NULL)
 		return -errno;
-	while (r >= 0 && (entry = readdir(list)) != NULL)
-		if (strncmp(entry->d_name, "link-", 5) == 0 &&
-		    record_read(dirfd(list), entry->d_name, &stack) >= 0)
+	while (r >= 0 && (entry = readdir(list)) != NULL) {
+		if (strncmp(entry->d_name, prefix, (size_t)length) != 0)
+			continue;
+		if (record_read(dirfd(list), entry->d_name, &stack) >= 0)
 			r = handler(&stack, userdata);
+		else
+			broken++;
+	}
 	closedir(list);
-	return r;
+	return r < 0 ? r : broken;
 }

@@ -14,6 +14,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include "link_guests.h"
 #include "netlink.h"
 
 struct link_clamps {
@@ -22,6 +23,7 @@ struct link_clamps {
 	struct stack **list;
 	unsigned count;
 	unsigned room;
+	unsigned broken;
 };
 
 /* --- the kernel's links --- */
@@ -169,6 +171,9 @@ int link_clamps_put(struct link_clamps *clamps, const struct stack *stack)
 
 	if (stack_find(clamps, index) != NULL)
 		return -EALREADY;
+	r = link_guests_find(&clamps->netlink, stack);
+	if (r != 0)
+		return r < 0 ? r : -EXDEV;
 	r = stack_keep(clamps, stack);
 	if (r < 0)
 		return r;
@@ -256,6 +261,7 @@ int link_clamps_new(struct link_clamps **ret, const char *folder)
 		link_clamps_free(clamps);
 		return r;
 	}
+	clamps->broken = (unsigned)r;
 	*ret = clamps;
 	return 0;
 }
@@ -271,6 +277,11 @@ struct link_clamps *link_clamps_free(struct link_clamps *clamps)
 	netlink_close(&clamps->netlink);
 	free(clamps);
 	return NULL;
+}
+
+unsigned link_clamps_broken(const struct link_clamps *clamps)
+{
+	return clamps->broken;
 }
 
 unsigned link_clamps_count(const struct link_clamps *clamps)

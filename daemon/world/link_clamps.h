@@ -13,6 +13,9 @@ struct link_clamps;
 int link_clamps_new(struct link_clamps **ret, const char *folder);
 struct link_clamps *link_clamps_free(struct link_clamps *clamps);
 
+/* Records found at the beginning that say nothing: what those links were is lost. */
+unsigned link_clamps_broken(const struct link_clamps *clamps);
+
 unsigned link_clamps_count(const struct link_clamps *clamps);
 /* Valid until the next change; NULL none. */
 const struct stack *link_clamps_at(const struct link_clamps *clamps, unsigned position);
@@ -21,7 +24,7 @@ const struct stack *link_clamps_find(const struct link_clamps *clamps, int index
 /* What became of this link, as the clamped one or as one that stands on it; NULL nothing. */
 const struct stacked *link_clamps_member(const struct link_clamps *clamps, int index);
 
-/* The record, then the links. On error everything is as before, as far as the kernel lets us. */
+/* The record, then the links. -EXDEV: a container's link stands on one of them. On error everything is as before, as far as the kernel lets us. */
 int link_clamps_put(struct link_clamps *clamps, const struct stack *stack);
 
 /* The link at its old size, what stands on it not yet; and back again. */

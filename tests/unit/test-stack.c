@@ -31,6 +31,8 @@ static const struct vote_row vote_rows[] = {
 	{"one of two", {HOLE(1500), IS(VERDICT_UNREACHABLE, 0)}, 2, 0, 1280, 1500, REFUSAL_QUORUM},
 	{"one of three", {HOLE(1500), IS(VERDICT_UNKNOWN, 0), IS(VERDICT_UNVERIFIABLE, 0)}, 3, 0, 1280, 1500,
 		REFUSAL_QUORUM},
+	{"one of two is borne out", {HOLE(1500), IS(VERDICT_BLACK_HOLE, 1500)}, 2, 0, 1280, 1500,
+		REFUSAL_QUORUM},
 	{"another is good at more", {HOLE(1500), HOLE(1500), IS(VERDICT_CONSISTENT, 9000)}, 3, 0, 1280, 1500,
 		REFUSAL_BETTER},
 	{"another is told of more", {HOLE(1500), HOLE(1500), IS(VERDICT_REDUCED, 4000)}, 3, 0, 1280, 1500,
@@ -241,20 +243,24 @@ static int on_record(const struct stack *stack, void *userdata)
 
 START_TEST(a_record_comes_back)
 {
-	char folder[] = "/tmp/mtuwatchd-record-XXXXXX", command[64];
+	char folder[] = "/tmp/mtuwatchd-record-XXXXXX", command[256];
 	struct stack stack;
 	unsigned count = 0;
 
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	ck_assert_int_eq(parse(RECORD, &stack), 0);
 	ck_assert_int_eq(clamp_record_write(folder, &stack), 0);
-	snprintf(command, sizeof(command), "touch %s/other %s/link-9", folder, folder);
+	/* another namespace's, and one of ours that is torn */
+	snprintf(command, sizeof(command),
+		 "cd %s && one=$(echo link-*-3) && touch other link-9 && : >${one%%3}9 && cp $one link-0-0-3",
+		 folder);
 	ck_assert_int_eq(system(command), 0);
-	ck_assert_int_eq(clamp_records_read(folder, on_record, &count), 0);
+	ck_assert_int_eq(clamp_records_read(folder, on_record, &count), 1);
 	ck_assert_uint_eq(count, 1);
 	ck_assert(memcmp(&seen.list[1], &stack.list[1], sizeof(seen.list[1])) == 0);
 	ck_assert_int_eq(clamp_record_remove(folder, 3), 0);
 	ck_assert_int_eq(clamp_record_remove(folder, 3), 0);
+	ck_assert_int_eq(clamp_record_remove(folder, 9), 0);
 	ck_assert_int_eq(clamp_records_read(folder, on_record, &count), 0);
 	ck_assert_uint_eq(count, 1);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
