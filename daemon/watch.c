@@ -395,6 +395,8 @@ static int watch_open(struct watch *watch)
 	watch_open_metrics(watch);
 	if (!watch->options.quiet)
 		journal_started(&watch->journal, &watch->roster);
+	/* what an earlier life clamped may be nobody's concern any more */
+	watch_clamps_review(watch);
 	watch_moment(&moment);
 	watch_links_tell(watch, moment.now_usec);
 	watch_arm(watch);

@@ -176,12 +176,39 @@ static void path_put(struct watch *watch, struct path *path, struct clamp_word *
 	journal_clamped(&watch->journal, word);
 }
 
+/* Another path to the same address, of another peer maybe, is allowed what this one is not. */
+static bool others_want(const struct watch *watch, const struct path *mine)
+{
+	const struct path *owner = watch_clamp_owner(watch, &mine->address);
+
+	return owner && watch_clamp_kind(watch, owner) != CLAMP_OFF;
+}
+
+/* Whether the others to this address have no use for the clamp either. */
+static bool lift_is_due(const struct watch *watch, const struct path *path,
+			const struct clamp_decision *decision)
+{
+	switch (decision->end) {
+	case CLAMP_END_OFF:
+		return !others_want(watch, path);
+	case CLAMP_END_NO_HELP:
+		return true;
+	case CLAMP_END_PASSES:
+	case CLAMP_END_TOLD:
+	case CLAMP_END_SMALLER:
+	case CLAMP_END_UNWATCHED:
+	case CLAMP_END_REQUEST:
+	case CLAMP_END_ROUTE:
+		break;
+	}
+	return !others_need(watch, path, decision->mtu);
+}
+
 static void path_lift(struct watch *watch, struct path *path, const struct clamp_decision *decision)
 {
 	struct clamp_word word = watch_clamp_word(path, &path->address, decision->mtu);
 
-	if (decision->end != CLAMP_END_OFF && decision->end != CLAMP_END_NO_HELP &&
-	    others_need(watch, path, decision->mtu))
+	if (!lift_is_due(watch, path, decision))
 		return;
 	word.refusal = REFUSAL_NO_HELP;
 	if (watch_clamp_take_off(watch, path, &word.to, decision->end) >= 0 &&

@@ -13,7 +13,8 @@
 
 #define WHAT_TO_SET                                                                                \
 	"CAP_NET_ADMIN is missing (for the service: see clamp.conf in the documentation's folder, " \
-	"mtuwatchd(8)); faults are told, nothing is clamped"
+	"mtuwatchd(8), and restart it: what was not asked for when it started was given up); faults " \
+	"are told, nothing is clamped"
 
 void watch_clamp_is_stuck(struct watch *watch, int error)
 {
@@ -47,24 +48,48 @@ int watch_clamp_take_off(struct watch *watch, struct path *path, const struct ad
 	return 0;
 }
 
+/* A name that is being looked up may lead to any of them. */
+static bool names_are_open(const struct watch *watch)
+{
+	WATCH_PATHS(watch, path)
+		if (path->address.family == ADDRESS_NONE && path->ended_usec == 0)
+			return true;
+	return false;
+}
+
+/* Whoever it belongs to, it holds packets down as long as the link is tried. */
+static bool clamp_is_of_trial(const struct watch *watch, const struct address *to)
+{
+	WATCH_PATHS(watch, path) {
+		const struct watched_link *link = watch_link(watch, path->route.link);
+
+		if (link && link->trial_usec && address_equal(&path->address, to))
+			return true;
+	}
+	return false;
+}
+
 void watch_clamps_review(struct watch *watch)
 {
-	bool unresolved = false;
+	bool open = names_are_open(watch);
 
 	if (!watch->clamps || !watch_clamps_any(watch))
 		return;
 	watch->clamps_stuck = false;
-	/* a name that is being looked up may lead to any of them */
-	WATCH_PATHS(watch, path)
-		unresolved |= path->address.family == ADDRESS_NONE && path->ended_usec == 0;
 	for (unsigned i = clamps_count(watch->clamps); i-- > 0;) {
 		struct address to = clamps_at(watch->clamps, i)->to;
 		struct path *path = watch_clamp_owner(watch, &to);
 
-		if (path && watch_clamp_kind(watch, path) == CLAMP_OFF)
+		if (path && watch_clamp_kind(watch, path) != CLAMP_OFF)
+			continue;
+		if (clamp_is_of_trial(watch, &to))
+			continue;
+		if (path)
 			watch_clamp_take_off(watch, path, &to, CLAMP_END_OFF);
-		else if (!path && !unresolved)
+		else if (!open)
 			watch_clamp_take_off(watch, NULL, &to, CLAMP_END_UNWATCHED);
+		else
+			watch->clamps_stuck = true;
 	}
 	if (watch->link_clamps)
 		watch_clamp_links_review(watch);
@@ -101,7 +126,7 @@ static bool clamp_is_meant(const struct watch *watch, const struct address *to, 
 
 static bool link_is_meant(const struct watch *watch, const struct stacked *link, const char *name)
 {
-	if (name[0] == '\0' || strcmp(link->name, name) == 0)
+	if (name[0] == '\0' || strcmp(watch_clamp_link_name(watch, link), name) == 0)
 		return true;
 	WATCH_PATHS(watch, path) {
 		if (path->route.link == link->index && strcmp(watched_of(path)->peer.name, name) == 0)

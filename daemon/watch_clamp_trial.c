@@ -9,6 +9,22 @@
 
 #define TRIAL_USEC (15 * USEC_PER_SEC)
 
+/* Set for the first that is due; off while there is none. */
+static void trial_timer(struct watch *watch)
+{
+	uint64_t first = 0;
+
+	for (unsigned i = 0; i < watch->roster.link_count; i++) {
+		const struct watched_link *link = (void *)watch->roster.links[i];
+
+		if (link->trial_usec && (!first || link->trial_usec < first))
+			first = link->trial_usec;
+	}
+	if (first)
+		sd_event_source_set_time(watch->trial_source, first + TRIAL_USEC);
+	sd_event_source_set_enabled(watch->trial_source, first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
 static void trial_end(struct watch *watch, struct watched_link *link, bool passes)
 {
 	int index = link->state.link.index;
@@ -19,7 +35,7 @@ static void trial_end(struct watch *watch, struct watched_link *link, bool passe
 		      passes ? "passes" : "still not");
 	link->trial_usec = 0;
 	link->retry_usec = watch_now() + watch->config->clamp_retry_usec;
-	sd_event_source_set_enabled(watch->trial_source, SD_EVENT_OFF);
+	trial_timer(watch);
 	if (!stack)
 		return;
 	if (passes) {
@@ -44,9 +60,10 @@ static int on_trial_over(sd_event_source *source, uint64_t usec, void *userdata)
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
 		struct watched_link *link = (void *)watch->roster.links[i];
 
-		if (link->trial_usec)
+		if (link->trial_usec && link->trial_usec + TRIAL_USEC <= usec)
 			trial_end(watch, link, false);
 	}
+	trial_timer(watch);
 	return 0;
 }
 
@@ -75,29 +92,39 @@ static void trial_begin(struct watch *watch, struct watched_link *link)
 		      stack->list[0].before);
 	link->trial_usec = watch_now();
 	link->state.own_mtu = stack->list[0].before;
-	sd_event_source_set_time(watch->trial_source, link->trial_usec + TRIAL_USEC);
-	sd_event_source_set_enabled(watch->trial_source, SD_EVENT_ONESHOT);
+	trial_timer(watch);
 	if (link_clamps_try(watch->link_clamps, index, true) < 0)
 		trial_end(watch, link, false);
 	watch->links_dirty = true;
 	watch_settle_soon(watch);
 }
 
-/* All whose fault was the reason have had a round at the full size. */
+/* One that was a reason until this trial's round made it well. */
+static bool path_is_well(const struct watch *watch, const struct path *path, int index)
+{
+	return watch_clamp_uses(path, index) && watch_clamp_kind(watch, path) == CLAMP_LINK &&
+	       path->clamp.full > 0;
+}
+
+/* All whose fault was the reason have had a round at the full size. Where nobody is left who could tell,
+ * that is no good news. */
 static void trial_look(struct watch *watch, struct watched_link *link, uint32_t clamp)
 {
 	int index = link->state.link.index;
-	bool passes = true;
+	bool passes = true, heard = false;
 
 	WATCH_PATHS(watch, path) {
-		if (!watch_clamp_is_reason(watch, path, index))
+		bool reason = watch_clamp_is_reason(watch, path, index);
+		bool full = path->ended_usec > link->trial_usec && path->facts.capacity > clamp;
+
+		if (!reason && !path_is_well(watch, path, index))
 			continue;
-		if (path->facts.trouble == REASON_NONE &&
-		    (path->ended_usec <= link->trial_usec || path->facts.capacity <= clamp))
+		if (reason && path->facts.trouble == REASON_NONE && !full)
 			return;
+		heard |= full && path->facts.expected > clamp;
 		passes &= path->clamp.full > 0;
 	}
-	trial_end(watch, link, passes);
+	trial_end(watch, link, passes && heard);
 }
 
 bool watch_clamp_link_path(struct watch *watch, struct path *path)

@@ -161,7 +161,7 @@ struct watch {
 	uint64_t tell_again_usec;      /* it is not looked at again before */
 	bool clamps_wanted;            /* some section asks for them */
 	bool may_clamp;                /* and we may */
-	bool clamps_stuck;             /* one could not be taken off: try again */
+	bool clamps_stuck;             /* one could not be taken off, or not be judged: try again */
 	bool clamps_said;              /* and that was said */
 	bool late;                     /* answers are read first: they have waited too */
 	uint32_t burst_bytes;          /* sent since answers were last read */

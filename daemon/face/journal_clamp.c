@@ -152,8 +152,11 @@ void journal_released(struct journal *journal, const struct clamp_word *word)
 {
 	static const struct notice notice = {MESSAGE_RELEASED, LOG_NOTICE};
 
+	/* a link is a copy of nothing */
 	tell(journal, &notice, word, "clamp of %u bytes taken off: %s", word->mtu,
-	     words_end(word->end));
+	     word->link[0] && word->end == CLAMP_END_ROUTE
+		     ? "the link has gone, and has that MTU wherever it is"
+		     : words_end(word->end));
 }
 
 void journal_clamp_refused(struct journal *journal, const struct clamp_word *word)
