@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Clamps in networks that move: routers, names, links and configurations that change under them."""
+
+import contextlib
+import os
+import signal
+import subprocess
+
+from case_clamp import (CLAMPED, PROTOCOL, RELEASED, YIELDED, clamps, refused, release, routes, state,
+                        wait_clamps)
+from case_clamp_link import QUICK, begin, mtus, wait_mtu, with_record
+from cases import black_hole, case, consistent, equal, findings, holds, start
+from daemon import BusError, config
+from lab import run
+from topology import A, B, BITS, FAMILIES, FAR, FAR_R, R1, direct, limit, net, routed, switched
+
+HOST = {"ipv4": 32, "ipv6": 128}
+EAGER = dict(Clamp="route", ClampAfter=1)
+
+
+def ours(space, family="ipv4"):
+    return [r for r in routes(space, family) if r.get("protocol") == PROTOCOL]
+
+
+def no_reverse_filter(*spaces):
+    for space in spaces:
+        for key in ("all", "default"):
+            space.sysctl(f"net.ipv4.conf.{key}.rp_filter", 0)
+        for device in os.popen(f"ip -n {space.name} -o link").read().splitlines():
+            name = device.split(":")[1].strip().split("@")[0]
+            space.sysctl(f"net.ipv4.conf.{name}.rp_filter", 0)
+
+
+@case("clamp-default", "a default route of two next hops: copied whole, followed, and through a flap",
+      *FAMILIES)
+def default(lab, family):
+    a, r1, b = routed(lab, 9000)
+    r2 = lab.space("R2", router=True)
+    near = {"ipv4": ("10.7.0.1", "10.7.0.254"), "ipv6": ("2001:db8:7::1", "2001:db8:7::fe")}[family]
+    far = {"ipv4": ("10.8.0.2", "10.8.0.254"), "ipv6": ("2001:db8:8::2", "2001:db8:8::fe")}[family]
+    lab.link(a, "eth1", r2, "near", 9000)
+    lab.link(r2, "far", b, "eth1", 9000)
+    for space, device, address in ((a, "eth1", near[0]), (r2, "near", near[1]), (b, "eth1", far[0]),
+                                   (r2, "far", far[1])):
+        space.address(device, f"{address}/{BITS[family]}")
+    no_reverse_filter(a, b, r1, r2)
+    r2.route(f"add {net(FAR[family])} via {far[0]}")
+    b.route(f"add {near[0]}/{HOST[family]} via {far[1]}")
+    a.route(f"del {net(FAR[family])} via {R1[family]}")
+    hops = f"nexthop via {R1[family]} dev eth0 nexthop via {near[1]} dev eth1"
+    a.route(f"add default metric 50 {hops}")
+    b.drop_above(1500, "eth0")
+    b.drop_above(1500, "eth1", table="above1")
+    before = state(a)
+    daemon = start(lab, a, config({"far": {"Address": FAR[family], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    one, = ours(a, family)
+    equal("its metric", one["metric"], 50)
+    equal("its next hops", sorted(h["gateway"] for h in one["nexthops"]),
+          sorted((R1[family], near[1])))
+    daemon.wait_peer("far", ClampMTU=1500, KernelMTU=1500)
+    # one next hop goes
+    a.route(f"replace default metric 50 via {R1[family]} dev eth0") if family == "ipv4" else \
+        a.route(f"del default metric 50 via {near[1]} dev eth1")
+    daemon.wait("the clamp by one router", lambda: [r.get("gateway") for r in ours(a, family)] ==
+                [R1[family]])
+    # a flap, three times, and with a pause too
+    for _ in range(3):
+        a.route(f"del default metric 50 via {R1[family]} dev eth0")
+        a.route(f"add default metric 50 via {R1[family]} dev eth0")
+    daemon.rounds("far", 2)
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    a.route(f"del default metric 50 via {R1[family]} dev eth0")
+    wait_clamps(daemon, a, {})
+    a.route(f"add default metric 50 {hops}")
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    b.unfilter("above")
+    b.unfilter("above1")
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+    equal("yieldings", daemon.told(MESSAGE_ID=YIELDED), [])
+
+
+@case("clamp-linklocal", "a router with a link-local address that is a peer as well, a preferred one too")
+def linklocal(lab):
+    a, r1, b = routed(lab, 9000)
+    r1.ip("address add fe80::fe/64 dev near nodad")
+    a.route(f"del {net(FAR['ipv6'])} via {R1['ipv6']}")
+    a.route("add default via fe80::fe dev eth0 metric 700 pref high")
+    r1.drop_above(1500, "near")
+    before = state(a)
+    daemon = start(lab, a, config({
+        "gw": {"Address": "fe80::fe%eth0", "ExpectMTU": 9000},
+        "far": {"Address": FAR["ipv6"], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {"fe80::fe": 1500, FAR["ipv6"]: 1500})
+    one, = [r for r in ours(a, "ipv6") if r["dst"] == FAR["ipv6"]]
+    holds(one, gateway="fe80::fe", metric=700, pref="high")
+    for name in ("gw", "far"):
+        daemon.wait_peer(name, ClampMTU=1500, KernelMTU=1500, Verdict="black-hole")
+    # routes by the clamped router can still be made
+    a.route("add 2001:db8:77::/64 via fe80::fe dev eth0")
+    a.route("del 2001:db8:77::/64 via fe80::fe dev eth0")
+    release(daemon, "gw")
+    equal("the other one stays", clamps(a), {FAR["ipv6"]: 1500})
+    daemon.process.kill()
+    daemon.process.wait()
+    r1.unfilter("above")
+    daemon.start()
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-twogw", "a clamp of the router itself leaves what is behind it alone", *FAMILIES)
+def two_gateway(lab, family):
+    a, r1, _ = routed(lab, 9000)
+    # addressed to the router: small ones only
+    r1.filter("own", ["meta length > 1500 drop"], hook="input", priority=0)
+    before = state(a)
+    daemon = start(lab, a, config({"gw": {"Address": R1[family]}}, **EAGER))
+    wait_clamps(daemon, a, {R1[family]: 1500})
+    behind = daemon.probe(FAR[family])
+    holds(behind, Verdict="consistent", PathMTU=9000, KernelMTU=9000, ClampMTU=0)
+    more = "203.0.113.0/24" if family == "ipv4" else "2001:db8:77::/64"
+    a.route(f"add {more} via {R1[family]}")
+    a.route(f"del {more} via {R1[family]}")
+    r1.unfilter("own")
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-address", "the host's address goes under a clamp, and comes back", *FAMILIES)
+def address(lab, family):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    daemon = start(lab, a, config({"san": {"Address": B[family], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B[family]: 1500})
+    a.ip(f"address del {A[family]}/{BITS[family]} dev eth0")
+    wait_clamps(daemon, a, {})
+    equal("no yielding", daemon.told(MESSAGE_ID=YIELDED), [])
+    a.address("eth0", f"{A[family]}/{BITS[family]}")
+    wait_clamps(daemon, a, {B[family]: 1500})
+
+
+@case("clamp-twice", "two peers of one address: the clamp stays as long as one wants it")
+def twice(lab):
+    a, _, s1 = switched(lab)
+    before = state(a)
+    limit(s1, 1500)
+    san = {"Address": B["ipv4"], "ExpectMTU": 9000}
+    daemon = start(lab, a, config({"one": san, "two": san, "off": {**san, "Clamp": "off"}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    for name in ("one", "two"):
+        daemon.wait_peer(name, ClampMTU=1500, Verdict="black-hole")
+    daemon.rounds("off", 3, Verdict="black-hole")
+    equal("clamps", clamps(a), {B["ipv4"]: 1500})
+    daemon.write(config({"two": san, "off": {**san, "Clamp": "off"}}, **EAGER))
+    daemon.reload()
+    daemon.rounds("two", 3, ClampMTU=1500)
+    daemon.write(config({"off": {**san, "Clamp": "off"}}, **EAGER))
+    daemon.reload()
+    wait_clamps(daemon, a, {})
+    daemon.rounds("off", 3, ClampMTU=0)
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-restart", "ended in any way and begun with another configuration: what nobody wants is gone",
+      "off", "gone", "link")
+def restart(lab, how):
+    a, _, s1 = switched(lab)
+    before = state(a)
+    limit(s1, 1500)
+    san = {"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}
+    other = {"other": {"Address": "192.0.2.77"}}
+    daemon, folder = begin(lab, a, config(san, **EAGER))
+    changed = {"off": config(san), "gone": config(other, **EAGER),
+               "link": config(san, **{**QUICK, "ClampRetry": "1h"})}[how]
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        wait_clamps(daemon, a, {B["ipv4"]: 1500})
+        daemon.process.send_signal(number)
+        daemon.process.wait()
+        equal("while nobody is there", clamps(a), {B["ipv4"]: 1500})
+        daemon.write(changed)
+        daemon.start()
+        if how == "link":
+            # one in force is good enough
+            daemon.rounds("san", 3, ClampMTU=1500)
+            equal("one or the other", (clamps(a) != {}) + (mtus(a)["eth0"] == 1500), 1)
+        else:
+            wait_clamps(daemon, a, {})
+            equal("what was there before", state(a), before)
+        equal("its end", daemon.stop(), 0)
+        daemon.write(config(san, **EAGER))
+        daemon.start()
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    s1.mtu("trunk", 9000)
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+    equal("records", os.listdir(folder), [])
+
+
+@case("clamp-kinds", "from route to link to route to off, while it is in force", *FAMILIES)
+def kinds(lab, family):
+    a, _, s1 = switched(lab)
+    before = state(a)
+    limit(s1, 1500)
+    san = {"san": {"Address": B[family], "ExpectMTU": 9000}}
+    daemon, folder = begin(lab, a, config(san, **{**QUICK, "ClampRetry": "1h"}))
+    wait_mtu(daemon, a, 1500)
+    daemon.wait_peer("san", ClampKind="link")
+    daemon.write(config(san, **EAGER))
+    daemon.reload()
+    wait_mtu(daemon, a, 9000)
+    wait_clamps(daemon, a, {B[family]: 1500})
+    daemon.wait_peer("san", ClampKind="route", ClampMTU=1500, LinkMTU=9000, Verdict="black-hole")
+    equal("records", os.listdir(folder), [])
+    daemon.write(config(san))
+    daemon.reload()
+    equal("what was there before", state(a), before)
+    # what is not asked for is given up; that is said, and a start has it again
+    daemon.write(config(san, **{**QUICK, "ClampRetry": "1h"}))
+    daemon.reload()
+    daemon.wait("what to do", lambda: [r for r in daemon.records if "restart it" in r["MESSAGE"]])
+    equal("its end", daemon.stop(), 0)
+    daemon.start()
+    wait_mtu(daemon, a, 1500)
+    daemon.write(config(san))
+    daemon.reload()
+    wait_mtu(daemon, a, 9000)
+    equal("what was there before", state(a), before)
+    equal("records", os.listdir(folder), [])
+
+
+@case("clamp-name", "a host name whose address changes: the clamp goes with it")
+def name_changes(lab):
+    a, b, s1 = switched(lab)
+    second = "192.0.2.12"
+    b.address("eth0", f"{second}/24")
+    limit(s1, 1500)
+    before = state(a)
+    lab.hosts_file(a, [f"{B['ipv4']} filer.example"])
+    daemon = start(lab, a, config({"filer": {"Address": "filer.example", "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    lab.hosts_file(a, [f"{second} filer.example"])
+    daemon.reload()
+    daemon.wait("the other address", lambda: clamps(a) == {second: 1500}, 90)
+    # a restart while names cannot be looked up keeps it until they can
+    s1.mtu("trunk", 9000)
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-both", "both families of a name, and two links: each path has its own")
+def both_families(lab):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    before = state(a)
+    lab.hosts_file(a, [f"{B['ipv4']} filer.example", f"{B['ipv6']} filer.example"])
+    daemon = start(lab, a, config({"filer": {"Address": "filer.example", "Family": "both",
+                                             "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500, B["ipv6"]: 1500})
+    release(daemon, "filer")
+    equal("what was there before", state(a), before)
+    daemon.rounds("filer", 3, ClampMTU=0)
+    s1.mtu("trunk", 9000)
+    consistent(daemon, "filer", 9000)
+    limit(s1, 1500)
+    wait_clamps(daemon, a, {B["ipv4"]: 1500, B["ipv6"]: 1500})
+    # one family heals
+    s1.mtu("trunk", 9000)
+    s1.filter("six", ["ip6 version 6 meta length > 1500 drop"], family="bridge")
+    wait_clamps(daemon, a, {B["ipv6"]: 1500})
+    s1.unfilter("six", "bridge")
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-rename", "a clamped link that gets another name has its MTU back all the same")
+def rename(lab):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    daemon, folder = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}},
+                                          **{**QUICK, "ClampRetry": "1h"}))
+    wait_mtu(daemon, a, 1500)
+    daemon.wait_peer("san", ClampKind="link")
+    a.down("eth0")
+    a.ip("link set eth0 name storage0")
+    a.up("storage0")
+    daemon.wait_link("storage0", OriginalMTU=9000, MTU=1500)
+    daemon.wait_peer("san", ClampKind="link", Interface="storage0", Verdict="black-hole")
+    daemon.process.kill()
+    daemon.process.wait()
+    a.down("storage0")
+    a.ip("link set storage0 name other0")
+    a.up("other0")
+    daemon.start()
+    daemon.wait_link("other0", OriginalMTU=9000, MTU=1500)
+    release(daemon, "other0")
+    equal("its MTU", mtus(a)["other0"], 9000)
+    equal("records", os.listdir(folder), [])
+
+
+@case("clamp-elsewhere", "a record of another network namespace is none of ours, and stays")
+def elsewhere(lab):
+    a, _, s1 = switched(lab)
+    c = lab.space("C")
+    d = lab.space("D")
+    lab.link(c, "eth0", d, "eth0", 1500)
+    c.address("eth0", "192.0.2.7/24")
+    limit(s1, 1500)
+    daemon, folder = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}},
+                                          **{**QUICK, "ClampRetry": "1h"}))
+    wait_mtu(daemon, a, 1500)
+    daemon.wait_peer("san", ClampKind="link")
+    index = lambda space: os.popen(f"ip -n {space.name} -o link show eth0").read().split(":")[0]
+    equal("the same index", index(a), index(c))
+    before = state(c)
+    other, _ = begin(lab, c, config({"far": {"Address": "192.0.2.8"}}))
+    other.wait_peer("far", Verdict="unreachable")
+    equal("the other namespace", state(c), before)
+    equal("records", len(os.listdir(folder)), 1)
+    status, said, _ = other.once("--release")
+    equal("--release", status, 0)
+    equal("the other namespace", state(c), before)
+    equal("records", len(os.listdir(folder)), 1)
+    release(daemon, "")
+    equal("its MTU", mtus(a)["eth0"], 9000)
+
+
+@case("clamp-bus", "nobody but the administrator takes a clamp off by the bus")
+def bus_user(lab):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    daemon = start(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    for names in ("", "san", "eth0", "nobody", "\t", "a" * 5000):
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "busctl",
+             f"--address={daemon.bus.address}", "call", "org.mtuwatch1", "/org/mtuwatch1",
+             "org.mtuwatch1.Manager", "Release", "s", names], capture_output=True, text=True)
+        assert done.returncode != 0, names
+        assert "enied" in done.stderr or "ermission" in done.stderr or "uthoriz" in done.stderr, done.stderr
+    daemon.rounds("san", 2, ClampMTU=1500)
+    equal("clamps", clamps(a), {B["ipv4"]: 1500})
+
+
+@case("clamp-two-links", "a peer by two links, each of them clamped by itself")
+def two_links(lab):
+    a, b = direct(lab, 9000)
+    lab.link(a, "eth1", b, "eth1", 9000)
+    for space in (a, b):
+        space.sysctl("net.ipv4.conf.all.rp_filter", 0)
+        space.sysctl("net.ipv4.conf.all.arp_ignore", 1)
+        for device in ("eth0", "eth1"):
+            space.sysctl(f"net.ipv4.conf.{device}.rp_filter", 0)
+    a.address("eth1", "10.1.0.1/24")
+    b.address("eth1", "10.1.0.2/24")
+    b.address("lo", "203.0.113.2/32")
+    a.route("add 203.0.113.0/24 via 192.0.2.2 dev eth0 metric 10")
+    a.route("add 203.0.113.0/24 via 10.1.0.2 dev eth1 metric 20")
+    b.route("add default via 192.0.2.1")
+    b.drop_above(1500, "eth1")
+    before = state(a)
+    daemon, folder = begin(lab, a, config({"san": {"Address": "203.0.113.2",
+                                                   "Interface": ["eth0", "eth1"]}},
+                                          **{**QUICK, "ClampRetry": "1h"}))
+    wait_mtu(daemon, a, 1500, "eth1")
+    daemon.rounds("san", 4)
+    equal("the other link", mtus(a)["eth0"], 9000)
+    equal("routes", clamps(a), {})
+    b.unfilter("above")
+    release(daemon, "san")
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-quorum-heard", "what nothing bears out, and whom nobody named, is no vote for a link's clamp")
+def quorum_heard(lab):
+    a, b, s1 = switched(lab)
+    liar = lab.space("L")
+    lab.link(s1, "pl", liar, "eth0", 9000)
+    liar.address("eth0", f"{R1['ipv4']}/24")
+    a.route(f"add default via {R1['ipv4']}")
+    limit(s1, 1500)
+    liar.drop_above(1500, "eth0")
+    peers = {"san": {"Address": B["ipv4"], "ExpectMTU": 9000}, "gone": {"Address": "192.0.2.77"}}
+    daemon, _ = begin(lab, a, config(peers, Discover="gateways", **QUICK))
+    daemon.wait_peer(f"gateway-eth0-{R1['ipv4']}", Verdict="black-hole", PathMTU=1500)
+    daemon.wait_peer("gone", Verdict="unreachable")
+    daemon.wait("the route", lambda: clamps(a) == {B["ipv4"]: 1500})
+    daemon.rounds("san", 3, ClampKind="route", LinkMTU=9000)
+
+
+@case("clamp-container", "what stands on the link in a namespace of its own keeps the link from a clamp")
+def container(lab):
+    a, _, s1 = switched(lab)
+    pod = lab.space("P")
+    a.ip("link add mv0 link eth0 mtu 9000 type macvlan mode bridge")
+    a.ip(f"link set mv0 netns {pod.name}")
+    pod.address("mv0", "192.0.2.31/24")
+    pod.up("mv0")
+    limit(s1, 1500)
+    before, inside = state(a), state(pod)
+    daemon, _ = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **QUICK))
+    black_hole(daemon, "san", 1500)
+    daemon.wait("a refusal or a clamp", lambda: refused(daemon, "san") or mtus(a)["eth0"] == 1500)
+    with contextlib.suppress(BusError):
+        release(daemon, "")
+    equal("what was there before", state(a), before)
+    equal("what is inside", state(pod), inside)
+    equal("refusals", len(refused(daemon, "san")), 1)
