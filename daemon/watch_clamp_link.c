@@ -250,6 +250,16 @@ static void ask_all(const struct watch *watch, int index, uint32_t size, struct 
 	}
 }
 
+/* The peers by what stands on it. */
+static void ask_above(const struct watch *watch, const struct stack *stack, struct link_votes *votes)
+{
+	WATCH_PATHS(watch, path) {
+		for (unsigned i = 1; i < stack->count; i++)
+			if (watch_clamp_uses(path, stack->list[i].index))
+				link_votes_add_above(votes, &path->announced, stack->list[i].after);
+	}
+}
+
 static enum clamp_refusal link_put(struct watch *watch, const struct link *link, uint32_t size,
 				   int *ret_error)
 {
@@ -275,6 +285,9 @@ static enum clamp_refusal link_put(struct watch *watch, const struct link *link,
 	r = plan(watch, link, size, &stack);
 	if (r < 0)
 		return refusal_of_plan(r);
+	ask_above(watch, &stack, &votes);
+	if (votes.open || votes.better)
+		return votes.open ? REFUSAL_NONE : REFUSAL_BETTER;
 	watch_clamp_expect(watch, &stack, false);
 	r = link_clamps_put(watch->link_clamps, &stack);
 	watch->links_dirty = true;

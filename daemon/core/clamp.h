@@ -110,6 +110,10 @@ struct link_votes {
 void link_votes_add(struct link_votes *votes, const struct judgement *announced,
 		    const struct clamp_settings *settings, uint32_t size);
 
+/* A path by a link that stands on it and is lowered to `size` with it: no vote for that, but maybe one
+ * against. */
+void link_votes_add_above(struct link_votes *votes, const struct judgement *announced, uint32_t size);
+
 /* Not while votes->open. REFUSAL_NONE: the link itself may be clamped to `size`; REFUSAL_BETTER,
  * REFUSAL_QUORUM: by a route then, for the peer alone. */
 enum clamp_refusal link_votes_decide(const struct link_votes *votes, const struct link *link,

@@ -33,6 +33,16 @@ void link_votes_add(struct link_votes *votes, const struct judgement *announced,
 	}
 }
 
+void link_votes_add_above(struct link_votes *votes, const struct judgement *announced, uint32_t size)
+{
+	struct link_votes above = {0};
+	const struct clamp_settings nothing = {0};
+
+	link_votes_add(&above, announced, &nothing, size);
+	votes->open |= above.open;
+	votes->better |= above.better;
+}
+
 enum clamp_refusal link_votes_decide(const struct link_votes *votes, const struct link *link,
 				     uint32_t size)
 {

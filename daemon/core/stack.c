@@ -42,8 +42,19 @@ static uint32_t child_mtu(const struct link *child, const struct stacked *parent
 	return child->mtu < parent->after - around ? child->mtu : parent->after - around;
 }
 
-static int objection(const struct link *link, uint32_t mtu)
+/* A bridge follows its port or is too large for it from then on, and who is behind it is not asked. */
+static bool has_master(const struct stack_case *about, const struct link *link)
 {
+	for (unsigned i = 0; link->master != 0 && i < about->count; i++)
+		if (about->links[i]->index == link->master)
+			return !kind_is(about->links[i], "vrf");
+	return false;
+}
+
+static int objection(const struct stack_case *about, const struct link *link, uint32_t mtu)
+{
+	if (has_master(about, link))
+		return -EOPNOTSUPP;
 	if (link->ipv6_mtu != 0 && mtu < IPV6_SMALLEST_MTU)
 		return -ERANGE;
 	if (mtu < link->min_mtu)
@@ -52,10 +63,11 @@ static int objection(const struct link *link, uint32_t mtu)
 	return link->ipv6_mtu != 0 && link->ipv6_mtu < link->mtu ? -EBUSY : 0;
 }
 
-static int stack_add(struct stack *stack, const struct link *link, uint32_t mtu)
+static int stack_add(const struct stack_case *about, struct stack *stack, const struct link *link,
+		     uint32_t mtu)
 {
 	struct stacked *one;
-	int r = objection(link, mtu);
+	int r = objection(about, link, mtu);
 
 	if (r < 0)
 		return r;
@@ -65,6 +77,18 @@ static int stack_add(struct stack *stack, const struct link *link, uint32_t mtu)
 	*one = (struct stacked){ .index = link->index, .before = link->mtu, .after = mtu };
 	memcpy(one->name, link->name, sizeof(one->name));
 	return 0;
+}
+
+/* The kernel gives all members the MTU of a bond; one that had another would not get it back. */
+static bool members_agree(const struct stack_case *about)
+{
+	const struct link *link = about->link;
+
+	for (unsigned i = 0; i < about->count; i++)
+		if ((link->type == LINK_BOND || link->type == LINK_TEAM) &&
+		    about->links[i]->master == link->index && about->links[i]->mtu != link->mtu)
+			return false;
+	return true;
 }
 
 static int add_children(const struct stack_case *about, struct stack *stack, unsigned parent)
@@ -81,7 +105,7 @@ static int add_children(const struct stack_case *about, struct stack *stack, uns
 			return -EOPNOTSUPP;
 		if (mtu == child->mtu)
 			continue;
-		r = stack_add(stack, child, mtu);
+		r = stack_add(about, stack, child, mtu);
 		if (r < 0)
 			return r;
 	}
@@ -91,7 +115,7 @@ static int add_children(const struct stack_case *about, struct stack *stack, uns
 int stack_plan(const struct stack_case *about, struct stack *ret)
 {
 	struct stack stack = { 0 };
-	int r = stack_add(&stack, about->link, about->mtu);
+	int r = members_agree(about) ? stack_add(about, &stack, about->link, about->mtu) : -EOPNOTSUPP;
 
 	for (unsigned i = 0; r >= 0 && i < stack.count; i++)
 		r = add_children(about, &stack, i);

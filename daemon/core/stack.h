@@ -29,8 +29,8 @@ struct stack_case {
 };
 
 /*
- * What has to become of which link. -EOPNOTSUPP: something stands on it of which nothing is known;
- * -ERANGE: one that has IPv6 would fall below what that needs, or below its driver's least; -EBUSY: one
+ * What has to become of which link. -EOPNOTSUPP: something stands on it, or it belongs to
+ * something, of which nothing is known, or its members differ; -ERANGE: one that has IPv6 would fall below what that needs, or below its driver's least; -EBUSY: one
  * has an IPv6 MTU of its own, which would be lost; -EMLINK: too many.
  */
 int stack_plan(const struct stack_case *about, struct stack *ret);

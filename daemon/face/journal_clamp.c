@@ -47,7 +47,8 @@ const char *words_refusal(enum clamp_refusal refusal)
 	case REFUSAL_QUORUM:
 		return "too few of the link's peers have the fault";
 	case REFUSAL_STACK:
-		return "what stands on the link, or its IPv6 MTU, could not be put back";
+		return "what stands on the link, or an MTU that IPv6 or a route by it has, could not be put "
+		       "back";
 	case REFUSAL_RECORD:
 		return "what the link was cannot be kept in the runtime directory; the service has it by "
 		       "clamp.conf, without the service make /run/mtuwatchd";

@@ -15,6 +15,7 @@
 #include <netlink/msg.h>
 
 #include "link_guests.h"
+#include "link_routes.h"
 #include "netlink.h"
 
 struct link_clamps {
@@ -172,6 +173,8 @@ int link_clamps_put(struct link_clamps *clamps, const struct stack *stack)
 	if (stack_find(clamps, index) != NULL)
 		return -EALREADY;
 	r = link_guests_find(&clamps->netlink, stack);
+	if (r == 0)
+		r = link_routes_find(&clamps->netlink, stack);
 	if (r != 0)
 		return r < 0 ? r : -EXDEV;
 	r = stack_keep(clamps, stack);

@@ -24,7 +24,8 @@ const struct stack *link_clamps_find(const struct link_clamps *clamps, int index
 /* What became of this link, as the clamped one or as one that stands on it; NULL nothing. */
 const struct stacked *link_clamps_member(const struct link_clamps *clamps, int index);
 
-/* The record, then the links. -EXDEV: a container's link stands on one of them. On error everything is as before, as far as the kernel lets us. */
+/* The record, then the links. -EXDEV: a container's link, or an IPv6 route with
+ * an MTU of its own, would not be as before when it is over. On error everything is as before, as far as the kernel lets us. */
 int link_clamps_put(struct link_clamps *clamps, const struct stack *stack);
 
 /* The link at its old size, what stands on it not yet; and back again. */

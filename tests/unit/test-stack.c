@@ -64,6 +64,24 @@ START_TEST(everybody_has_a_say)
 }
 END_TEST
 
+START_TEST(who_stands_on_it_speaks_against_it)
+{
+	static const struct judgement good = IS(VERDICT_CONSISTENT, 9000), fits = IS(VERDICT_CONSISTENT, 1500),
+				      hole = HOLE(1500), unknown = IS(VERDICT_UNKNOWN, 0);
+	struct link_votes votes = { 0 };
+
+	link_votes_add_above(&votes, &hole, 1500);
+	link_votes_add_above(&votes, &fits, 1500);
+	ck_assert_uint_eq(votes.faulty, 0);
+	ck_assert_uint_eq(votes.peers, 0);
+	ck_assert(!votes.open && !votes.better);
+	link_votes_add_above(&votes, &good, 1500);
+	ck_assert(!votes.open && votes.better);
+	link_votes_add_above(&votes, &unknown, 1500);
+	ck_assert(votes.open && votes.better);
+}
+END_TEST
+
 /* --- stacks --- */
 
 struct stack_row {
@@ -92,6 +110,15 @@ static const struct stack_row stack_rows[] = {
 	{"somebody else's", {{ETH}, {.index = 2, .kind = "macvlan", .parent = 7, .mtu = 9000}}, 0, 1, {1500}},
 	{"a kind that is not known", {{ETH}, {.index = 2, .kind = "macsec", .parent = 1, .mtu = 8968}},
 		-EOPNOTSUPP, 0, {0}},
+	{"a bond", {{ETH, .type = LINK_BOND}, {.index = 2, .mtu = 9000, .master = 1}}, 0, 1, {1500}},
+	{"a bond of a larger member", {{ETH, .type = LINK_BOND}, {.index = 2, .mtu = 9000, .master = 1},
+		{.index = 3, .mtu = 9216, .master = 1}}, -EOPNOTSUPP, 0, {0}},
+	{"a bridge of a smaller port", {{ETH, .type = LINK_BRIDGE}, {.index = 2, .mtu = 1500, .master = 1}},
+		0, 1, {1500}},
+	{"a bridge's port stands on it", {{ETH},
+		{.index = 2, .kind = "vlan", .parent = 1, .mtu = 9000, .master = 3},
+		{.index = 3, .kind = "bridge", .mtu = 9000}}, -EOPNOTSUPP, 0, {0}},
+	{"in a VRF", {{ETH, .master = 2}, {.index = 2, .kind = "vrf", .mtu = 65575}}, 0, 1, {1500}},
 	{"an IPv6 MTU of its own", {{ETH, .ipv6_mtu = 4000}}, -EBUSY, 0, {0}},
 	{"an IPv6 MTU of a child's own", {{ETH, .ipv6_mtu = 9000},
 		{.index = 2, .kind = "macvlan", .parent = 1, .mtu = 9000, .ipv6_mtu = 4000}}, -EBUSY, 0, {0}},
@@ -278,6 +305,7 @@ int main(void)
 	TCase *tests = tcase_create("stack");
 
 	tcase_add_loop_test(tests, everybody_has_a_say, 0, COUNT(vote_rows));
+	tcase_add_test(tests, who_stands_on_it_speaks_against_it);
 	tcase_add_loop_test(tests, what_stands_on_it, 0, COUNT(stack_rows));
 	tcase_add_test(tests, a_child_with_ipv6_needs_1280);
 	tcase_add_test(tests, too_many);
