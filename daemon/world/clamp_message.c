@@ -70,6 +70,23 @@ static void hops_clean(struct nlattr *hops)
 	}
 }
 
+/* RFC 9293 section 3.7.1: what a segment of this MTU has beside its headers without options. */
+static uint32_t mss_of(uint32_t mtu, bool ipv6)
+{
+	return mtu - (ipv6 ? 60 : 40);
+}
+
+/* One of the route's own; what it has the kernel announce to peers must not be above ours. */
+static bool put_metric(struct nlmsghdr *message, size_t room, struct nlattr *metric, uint32_t mtu)
+{
+	const struct rtmsg *info = NLMSG_DATA(message);
+	uint32_t most = mss_of(mtu, info->rtm_family == AF_INET6);
+
+	if (nla_type(metric) == RTAX_ADVMSS && attribute_u32(metric) > most)
+		return put(message, room, RTAX_ADVMSS, &most, sizeof(most));
+	return put_copy(message, room, metric);
+}
+
 /* The route's other metrics stay; the MTU is ours, and locked: what a report says does not count. */
 static bool put_metrics(struct nlmsghdr *message, size_t room, struct nlattr *metrics, uint32_t mtu)
 {
@@ -85,7 +102,7 @@ static bool put_metrics(struct nlmsghdr *message, size_t room, struct nlattr *me
 		nla_for_each_nested(one, metrics, rest) {
 			if (nla_type(one) == RTAX_LOCK)
 				lock |= attribute_u32(one);
-			else if (nla_type(one) != RTAX_MTU && !put_copy(message, room, one))
+			else if (nla_type(one) != RTAX_MTU && !put_metric(message, room, one, mtu))
 				return false;
 		}
 	if (!put(message, room, RTAX_MTU, &mtu, sizeof(mtu)) ||

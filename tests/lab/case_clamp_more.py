@@ -407,3 +407,107 @@ def container(lab):
     equal("what was there before", state(a), before)
     equal("what is inside", state(pod), inside)
     equal("refusals", len(refused(daemon, "san")), 1)
+
+
+@case("clamp-above", "a peer by a link that stands on the clamped one is good at more: a route then")
+def above(lab):
+    a, _, s1 = switched(lab)
+    c = lab.space("C")
+    lab.link(s1, "pc", c, "eth0", 9000)
+    c.address("eth0", "203.0.113.3/24")
+    a.ip("link add mv0 link eth0 mtu 9000 type macvlan mode bridge")
+    a.address("mv0", "203.0.113.1/24")
+    a.up("mv0")
+    limit(s1, 1500)
+    before = state(a)
+    daemon, _ = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000},
+                                      "well": {"Address": "203.0.113.3"}}, **QUICK))
+    daemon.wait("the route", lambda: clamps(a) == {B["ipv4"]: 1500})
+    daemon.rounds("well", 4, Verdict="consistent", PathMTU=9000, ClampMTU=0)
+    equal("the links", state(a)[0], before[0])
+
+
+@case("clamp-ownroute", "an IPv6 route with an MTU of its own, which a link's clamp would lose")
+def own_route(lab):
+    a, _, s1 = switched(lab)
+    a.route(f"add 2001:db8:77::/64 via {R1['ipv6']} mtu 4000")
+    a.route(f"add 2001:db8:78::/64 via {R1['ipv6']} mtu 1400")
+    a.route(f"add 2001:db8:79::/64 via {R1['ipv6']} mtu lock 4000")
+    limit(s1, 1500)
+    before = state(a)
+    daemon, _ = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **QUICK))
+    daemon.wait("a refusal or a clamp", lambda: refused(daemon, "san") or mtus(a)["eth0"] == 1500)
+    daemon.rounds("san", 2, ClampMTU=0)
+    equal("what was there before", state(a), before)
+    a.route("del 2001:db8:77::/64")
+    before = state(a)
+    wait_mtu(daemon, a, 1500)
+    release(daemon, "")
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-moves", "the hole gets smaller and larger under a clamp: the clamp goes along", "route", "link")
+def moves(lab, kind):
+    a, _, s1 = switched(lab)
+    before = state(a)
+    limit(s1, 1500)
+    settings = EAGER if kind == "route" else QUICK
+    daemon, folder = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **settings))
+    # a link is raised by a trial alone
+    for size in (1500, 1400, 3000) if kind == "route" else (1500, 1400):
+        limit(s1, size)
+        daemon.wait_peer("san", ClampMTU=size, ClampKind=kind, KernelMTU=size, PathMTU=size)
+        if kind == "link":
+            wait_mtu(daemon, a, size)
+    s1.mtu("trunk", 9000)
+    daemon.wait_peer("san", ClampMTU=0, Verdict="consistent", PathMTU=9000)
+    daemon.wait("no locks", lambda: clamps(a) == {})
+    equal("what was there before", state(a), before)
+    equal("records", os.listdir(folder), [])
+
+
+@case("clamp-trial-ends", "released, reloaded, stopped and killed while it is tried: nothing is left",
+      "release", "reload", "term", "kill")
+def trial_ends(lab, how):
+    a, _, s1 = switched(lab)
+    before = state(a)
+    limit(s1, 1500)
+    peers = {"san": {"Address": B["ipv4"], "ExpectMTU": 9000},
+             "calm": {"Address": B["ipv6"], "Clamp": "off"}}
+    daemon, folder = begin(lab, a, config(peers, **QUICK))
+    wait_mtu(daemon, a, 1500)
+    daemon.wait("a trial", lambda: mtus(a)["eth0"] == 9000 and len(clamps(a)) == 2)
+    if how == "release":
+        release(daemon, "")
+    elif how == "reload":
+        daemon.write(config(peers))
+        daemon.reload()
+    else:
+        daemon.process.send_signal(signal.SIGKILL if how == "kill" else signal.SIGTERM)
+        daemon.process.wait()
+        equal("--release", daemon.once("--release")[0], 0)
+        equal("what was there before", state(a), before)
+        daemon.write(config(peers))
+        daemon.start()
+    for name in peers:
+        daemon.wait_peer(name, ClampMTU=0, KernelMTU=9000)
+    daemon.wait("what was there before", lambda: state(a) == before)
+    daemon.rounds("san", 2)
+    equal("what was there before", state(a), before)
+    equal("records", os.listdir(folder), [])
+    equal("the other's", daemon.told("calm", MESSAGE_ID=RELEASED) if how != "reload" else [], [])
+
+
+@case("clamp-advmss", "a route that announces segments of its own announces smaller ones", *FAMILIES)
+def advmss(lab, family):
+    a, r1, _ = routed(lab, 9000)
+    a.route(f"replace {net(FAR[family])} via {R1[family]} advmss 8900 initcwnd 20")
+    r1.filter("above", ["meta length > 1500 drop"], hook="forward", priority=0)
+    before = state(a)
+    daemon = start(lab, a, config({"far": {"Address": FAR[family], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    metrics, = ours(a, family)[0]["metrics"]
+    holds(metrics, initcwnd=20, advmss=1460 if family == "ipv4" else 1440)
+    r1.unfilter("above")
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
