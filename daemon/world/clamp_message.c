@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Copies attributes as they are: next hops of another family, several next hops, nexthop objects,
- * encapsulation, source, metric and table go along without being understood. Only what a new route
- * must not have is left out.
+ * Copies attributes as they are: next hops of another family, several next hops, encapsulation,
+ * source, metric and table go along without being understood. Only what a new route must not have is
+ * left out: a nexthop object above all, since the kernel keeps one route in readiness for all routes
+ * that share it, so that any of them may be met with the MTU of any other.
  */
 #include "clamp_message.h"
 
@@ -125,6 +126,7 @@ static bool attribute_is_kept(int type, bool by_object)
 		/* the object has them, and the kernel wants to hear of them once */
 		return !by_object;
 	case RTA_NH_ID:
+		return by_object;
 	case RTA_PRIORITY:
 	case RTA_PREFSRC:
 	case RTA_FLOW:
@@ -135,6 +137,13 @@ static bool attribute_is_kept(int type, bool by_object)
 	default: /* the kernel's numbers: times, users, what came in where, what is yet to come */
 		return false;
 	}
+}
+
+/* net.ipv4.nexthop_compat_mode=0: what the object stands for is not told. */
+static bool hops_are_told(struct nlattr *attributes[])
+{
+	return attributes[RTA_NH_ID] == NULL || attributes[RTA_OIF] != NULL ||
+	       attributes[RTA_MULTIPATH] != NULL;
 }
 
 static int route_objection(const struct rtmsg *info, const struct clamp_want *want)
@@ -148,10 +157,9 @@ static int route_objection(const struct rtmsg *info, const struct clamp_want *wa
 	return info->rtm_protocol == CLAMP_PROTOCOL ? -EALREADY : -EEXIST;
 }
 
-static bool put_attributes(struct nlmsghdr *message, size_t room, struct nlattr *attributes[])
+static bool put_attributes(struct nlmsghdr *message, size_t room, struct nlattr *attributes[],
+			   bool by_object)
 {
-	bool by_object = attributes[RTA_NH_ID] != NULL;
-
 	for (int type = 1; type <= RTA_MAX; type++) {
 		size_t at = NLMSG_ALIGN(message->nlmsg_len);
 
@@ -177,6 +185,8 @@ int clamp_message_build(struct nlmsghdr *match, const struct clamp_want *want, s
 		return -EBADMSG;
 	memcpy(&info, nlmsg_data(match), sizeof(info));
 	r = route_objection(&info, want);
+	if (r >= 0 && !hops_are_told(attributes))
+		r = -EOPNOTSUPP;
 	if (r < 0)
 		return r;
 	info.rtm_dst_len = host_bits(info.rtm_family);
@@ -190,7 +200,7 @@ int clamp_message_build(struct nlmsghdr *match, const struct clamp_want *want, s
 	};
 	memcpy(NLMSG_DATA(ret), &info, sizeof(info));
 	if (!put(ret, room, RTA_DST, want->to.bytes, info.rtm_dst_len / 8U) ||
-	    !put_attributes(ret, room, attributes) ||
+	    !put_attributes(ret, room, attributes, false) ||
 	    !put_metrics(ret, room, attributes[RTA_METRICS], want->mtu))
 		return -EMSGSIZE;
 	return 0;
@@ -216,7 +226,7 @@ int clamp_message_undo(struct nlmsghdr *request, struct nlmsghdr *ret, size_t ro
 	/* the next hops go along: without them IPv6 takes a neighbour's route off too, where the
 	 * kernel has made one route of several next hops of both */
 	if (attributes[RTA_DST] == NULL || !put_copy(ret, room, attributes[RTA_DST]) ||
-	    !put_attributes(ret, room, attributes))
+	    !put_attributes(ret, room, attributes, attributes[RTA_NH_ID] != NULL))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -24,7 +24,7 @@ struct clamp_want {
 /*
  * Makes of `match`, the kernel's own entry for the address (RTM_F_FIB_MATCH), the request for our
  * route. -EEXIST: the entry is somebody's host route to this address; -EALREADY: it is ours;
- * -ENETUNREACH: it leads nowhere; -EMSGSIZE: it is too long; -EBADMSG.
+ * -ENETUNREACH: it leads nowhere; -EOPNOTSUPP: by a nexthop object of which nothing is told; -EMSGSIZE: it is too long; -EBADMSG.
  */
 int clamp_message_build(struct nlmsghdr *match, const struct clamp_want *want, struct nlmsghdr *ret,
 			size_t room);

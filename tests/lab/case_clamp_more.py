@@ -4,15 +4,16 @@
 import contextlib
 import os
 import signal
+import socket
+import struct
 import subprocess
 
 from case_clamp import (CLAMPED, PROTOCOL, RELEASED, YIELDED, clamps, refused, release, routes, state,
                         wait_clamps)
-from case_clamp_link import QUICK, begin, mtus, wait_mtu, with_record
-from cases import black_hole, case, consistent, equal, findings, holds, start
+from case_clamp_link import QUICK, begin, mtus, wait_mtu
+from cases import black_hole, case, consistent, equal, holds, never, start
 from daemon import BusError, config
-from lab import run
-from topology import A, B, BITS, FAMILIES, FAR, FAR_R, R1, direct, limit, net, routed, switched
+from topology import (A, B, BITS, FAMILIES, FAR, R1, direct, limit, multipath, net, routed, switched)
 
 HOST = {"ipv4": 32, "ipv6": 128}
 EAGER = dict(Clamp="route", ClampAfter=1)
@@ -511,3 +512,155 @@ def advmss(lab, family):
     r1.unfilter("above")
     wait_clamps(daemon, a, {})
     equal("what was there before", state(a), before)
+
+
+def advertise(router, device, lifetime, mtu=0):
+    """One router advertisement (RFC 4861 section 4.2) to all hosts on this link."""
+    text = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, lifetime, 0, 0)
+    if mtu:
+        text += struct.pack("!BBHI", 5, 1, 0, mtu)
+    with router.entered():
+        index = socket.if_nametoindex(device)
+        with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as out:
+            out.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+            out.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+            out.sendto(text, ("ff02::1", 0, 0, index))
+
+
+@case("clamp-advertised", "a router that advertises itself: followed while it does, gone when it stops")
+def advertised(lab):
+    a, r1, b = routed(lab, 9000)
+    a.route(f"del {net(FAR['ipv6'])} via {R1['ipv6']}")
+    r1.filter("above", ["meta length > 1500 drop"], hook="forward", priority=0)
+    daemon = start(lab, a, config({"far": {"Address": FAR["ipv6"], "ExpectMTU": 9000}}, **EAGER))
+    advertise(r1, "near", 1800)
+    wait_clamps(daemon, a, {FAR["ipv6"]: 1500})
+    one, = ours(a, "ipv6")
+    assert one["gateway"].startswith("fe80::"), one
+    assert "expires" not in one, one
+    for _ in range(5):
+        advertise(r1, "near", 1800)
+        daemon.rounds("far", 1, ClampMTU=1500, KernelMTU=1500)
+    equal("clamped once", len(daemon.told("far", MESSAGE_ID=CLAMPED)), 1)
+    # no router any more: no route of ours that pretends there were one
+    advertise(r1, "near", 0)
+    wait_clamps(daemon, a, {})
+    equal("routes to it", [r for r in routes(a, "ipv6") if r["dst"] in ("default", FAR["ipv6"])], [])
+    advertise(r1, "near", 1800)
+    wait_clamps(daemon, a, {FAR["ipv6"]: 1500})
+    r1.unfilter("above")
+    wait_clamps(daemon, a, {})
+    equal("yieldings", daemon.told(MESSAGE_ID=YIELDED), [])
+
+
+def socket_mtu(space, address):
+    """What an ordinary program's packets would have."""
+    ipv6 = ":" in address
+    with space.entered(), socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET,
+                                        socket.SOCK_DGRAM) as one:
+        one.connect((address, 9))
+        return one.getsockopt(socket.IPPROTO_IPV6 if ipv6 else socket.IPPROTO_IP, 24 if ipv6 else 14)
+
+
+@case("clamp-nexthops", "routes by nexthop objects, a group of them, and one that is taken away", *FAMILIES)
+def nexthops(lab, family):
+    a, r1, b = routed(lab, 9000)
+    flag = "-6 " if family == "ipv6" else ""
+    a.route(f"del {net(FAR[family])} via {R1[family]}")
+    a.ip(f"{flag}nexthop add id 11 via {R1[family]} dev eth0")
+    a.ip("nexthop add id 20 group 11")
+    a.ip(f"{flag}route add {net(FAR[family])} nhid 20")
+    r1.filter("above", ["meta length > 1500 drop"], hook="forward", priority=0)
+    before = state(a)
+    daemon = start(lab, a, config({"far": {"Address": FAR[family], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    one, = ours(a, family)
+    equal("its hop, and not the object that others share", (one.get("gateway"), one.get("nhid")),
+          (R1[family], None))
+    daemon.wait_peer("far", ClampMTU=1500, KernelMTU=1500)
+    beside = FAR[family][:-1] + "9"
+    for address, size in ((FAR[family], 1500), (beside, 9000)) * 3:
+        equal(f"what a socket to {address} uses", socket_mtu(a, address), size)
+    # the object gets another hop, and the copy with it
+    other = R1[family][:-1] + ("3" if family == "ipv4" else "d")
+    r1.address("near", f"{other}/{BITS[family]}")
+    for hop in (other, R1[family]):
+        a.ip(f"{flag}nexthop replace id 11 via {hop} dev eth0")
+        daemon.wait(f"the clamp by {hop}", lambda: [r.get("gateway") for r in ours(a, family)] == [hop])
+    release(daemon, "")
+    equal("what was there before", state(a), before)
+    r1.unfilter("above")
+    consistent(daemon, "far", 9000)
+    r1.filter("above", ["meta length > 1500 drop"], hook="forward", priority=0)
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    # all routes by it go with it, ours too
+    a.ip("nexthop del id 20")
+    wait_clamps(daemon, a, {})
+    daemon.wait_peer("far", Verdict="unreachable", ClampMTU=0)
+    a.ip("nexthop add id 20 group 11")
+    a.ip(f"{flag}route add {net(FAR[family])} nhid 20")
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    r1.unfilter("above")
+    wait_clamps(daemon, a, {})
+    equal("what was there before", state(a), before)
+
+
+@case("clamp-verdicts", "lossy and unverifiable are not treated")
+def verdicts(lab):
+    a, b = direct(lab, 1500)
+    b.address("eth0", "192.0.2.3/24", "192.0.2.4/24")
+    b.filter("lossy", ["ip daddr 192.0.2.3 meta length > 1000 numgen random mod 100 < 40 drop",
+                       "ip daddr 192.0.2.4 icmp type echo-request drop",
+                       "ip daddr 192.0.2.4 meta l4proto udp drop",
+                       "ip daddr 192.0.2.4 tcp dport != 3260 drop",
+                       "ip daddr 192.0.2.4 meta length > 200 drop"])
+    with b.entered():
+        listener = socket.create_server(("192.0.2.4", 3260))
+    before = state(a)
+    daemon = start(lab, a, config({"lossy": {"Address": "192.0.2.3"},
+                                   "mute": {"Address": "192.0.2.4"}}, **EAGER))
+    daemon.rounds("lossy", 12, 120, ClampMTU=0)
+    daemon.rounds("mute", 3, 120, ClampMTU=0)
+    never(daemon, "lossy", "black-hole", "partial")
+    equal("what was there before", state(a), before)
+    listener.close()
+
+
+@case("clamp-legs", "one leg of several: a hole in it is treated, a dead one is not", *FAMILIES)
+def legs(lab, family):
+    a, r1, r2, b = multipath(lab, family)
+    before = state(a)
+    daemon = start(lab, a, config({"far": {"Address": FAR[family], "ExpectMTU": 9000,
+                                           "Flows": 16, "Method": "tcp", "Port": 3260}}, **EAGER),
+                   start=False)
+    with b.entered():
+        listener = socket.create_server((FAR[family], 3260), family=socket.AF_INET6
+                                        if family == "ipv6" else socket.AF_INET)
+    r2.filter("dead", ['iifname "leg2" drop'])
+    daemon.start()
+    daemon.rounds("far", 6, 120, ClampMTU=0)
+    equal("what was there before", state(a), before)
+    r2.unfilter("dead")
+    r2.drop_above(1500, "leg2")
+    daemon.wait_peer("far", 120, Verdict="partial", PathMTU=1500)
+    wait_clamps(daemon, a, {FAR[family]: 1500})
+    r2.unfilter("above")
+    wait_clamps(daemon, a, {}, 120)
+    equal("what was there before", state(a), before)
+    listener.close()
+
+
+@case("clamp-once", "who is asked once changes nothing, and sees the hole through the clamp")
+def once(lab):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    daemon = start(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    before = state(a)
+    for words in (("--once",), ("--once", B["ipv4"]), ("--once", "--config", daemon.file)):
+        status, said, _ = daemon.once(*words)
+        if B["ipv4"] in said:
+            equal(f"{words}", status, 2)
+            assert "black-hole" in said, said
+        equal("what was there before", state(a), before)
+    equal("released", daemon.told(MESSAGE_ID=RELEASED), [])

@@ -255,6 +255,34 @@ START_TEST(a_copy_has_what_counts)
 }
 END_TEST
 
+/* Its hops are copied, and it is not: others share it. */
+START_TEST(a_nexthop_object_is_not_shared)
+{
+	struct clamp_want want = {.to = address("203.0.113.9"), .mtu = 1500};
+	struct rtmsg info = {.rtm_family = AF_INET, .rtm_dst_len = 24, .rtm_type = RTN_UNICAST};
+	struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWROUTE, 0);
+	uint32_t object = 20, link = 3, advmss = 8960;
+	struct nlattr *metrics;
+	union bytes request;
+
+	nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
+	nla_put(message, RTA_NH_ID, 4, &object);
+	ck_assert_int_eq(clamp_message_build(nlmsg_hdr(message), &want, &request.header, sizeof(request)),
+			 -EOPNOTSUPP);
+	nla_put(message, RTA_OIF, 4, &link);
+	metrics = nla_nest_start(message, RTA_METRICS);
+	nla_put(message, RTAX_ADVMSS, 4, &advmss);
+	nla_nest_end(message, metrics);
+	ck_assert_int_eq(clamp_message_build(nlmsg_hdr(message), &want, &request.header, sizeof(request)),
+			 0);
+	ck_assert_ptr_null(nlmsg_find_attr(&request.header, sizeof(info), RTA_NH_ID));
+	ck_assert_ptr_nonnull(nlmsg_find_attr(&request.header, sizeof(info), RTA_OIF));
+	/* nor what it announces, above what it carries */
+	ck_assert_uint_eq(metric(&request.header, RTAX_ADVMSS), 1460);
+	nlmsg_free(message);
+}
+END_TEST
+
 /* Whatever bytes there are, and however little room. */
 START_TEST(bytes_do_no_harm)
 {
@@ -292,6 +320,7 @@ int main(void)
 	TCase *kernel = tcase_create("kernel"), *bytes = tcase_create("bytes");
 
 	tcase_add_test(bytes, a_copy_has_what_counts);
+	tcase_add_test(bytes, a_nexthop_object_is_not_shared);
 	tcase_add_test(bytes, bytes_do_no_harm);
 	suite_add_tcase(suite, bytes);
 	if (obstacle)
