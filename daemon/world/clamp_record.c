@@ -16,17 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <systemd/sd-id128.h>
-
 #define HEADING "mtuwatchd clamp 1\n"
 #define ENDING "end\n"
-#define NAME_SIZE 80
+#define NAME_SIZE 48
 
 const char *clamp_record_folder(void)
 {
 	const char *folder = getenv("RUNTIME_DIRECTORY");
 
-	return folder && folder[0] == '/' && !strchr(folder, ':') ? folder : "/run/mtuwatchd";
+	return folder && folder[0] == '/' && !strchr(folder, ':') ? folder : "/run/mtuwatchd/clamp";
 }
 
 /* What the numbers of links are good for: one network namespace, whose own number none other has until
@@ -50,19 +48,13 @@ static int space_ask(uint64_t *ret)
 	return 0;
 }
 
-/* The beginning of the names of our records: a folder may be shared, and outlive more than a crash. */
+/* The beginning of the names of our records: the folder may be shared with other namespaces. */
 static int prefix_make(char ret[static NAME_SIZE])
 {
-	char text[SD_ID128_STRING_MAX];
 	uint64_t space = 0;
-	sd_id128_t boot;
-	int r = sd_id128_get_boot(&boot);
+	int r = space_ask(&space);
 
-	if (r >= 0)
-		r = space_ask(&space);
-	if (r < 0)
-		return r;
-	return snprintf(ret, NAME_SIZE, "link-%s-%" PRIx64 "-", sd_id128_to_string(boot, text), space);
+	return r < 0 ? r : snprintf(ret, NAME_SIZE, "link-%" PRIx64 "-", space);
 }
 
 static int name_make(int index, char ret[static NAME_SIZE])

@@ -19,8 +19,8 @@ const char *clamp_record_folder(void);
 int clamp_record_write(const char *folder, const struct stack *stack);
 int clamp_record_remove(const char *folder, int index);
 
-/* Calls `handler` for each record in `folder` that is of this network namespace and of this start of the
- * host. Returns how many of those are none; they are left alone. -ENOENT: no folder. */
+/* Calls `handler` for each record in `folder` that is of this network namespace. Returns
+ * how many of those are none; they are left alone. -ENOENT: no folder. */
 typedef int (*clamp_record_handler_t)(const struct stack *stack, void *userdata);
 int clamp_records_read(const char *folder, clamp_record_handler_t handler, void *userdata);
 

@@ -380,11 +380,22 @@ def clamp_shown():
     return "mtu lock 1500" in run("ip", "route", "show", "table", "all", "proto", "mtuwatchd")
 
 
-def case_clamped():
-    """the drop-in: clamps by a route with our name, over kill -9 and stop, and --release undoes it"""
+def clamp_drop_in_set():
     found = [f"{prefix}/share/doc/mtuwatchd/clamp.conf" for prefix in ("/usr", "/usr/local")]
     with open(next(x for x in found if os.path.exists(x)), encoding="utf-8") as file:
         drop_in_set(file.read())
+
+
+def main_process_killed():
+    pid = unit_pid()
+    os.kill(pid, signal.SIGKILL)
+    wait_for("another main process",
+             lambda: unit_property("ActiveState") == "active" and unit_pid() != pid, 30)
+
+
+def case_clamped():
+    """the drop-in: clamps by a route with our name, over kill -9 and stop, and --release undoes it"""
+    clamp_drop_in_set()
     try:
         service_fresh(BASE_CONFIG)
         expect_equal("the capability without Clamp=", capabilities() >> 12 & 1, 0)
@@ -398,10 +409,7 @@ def case_clamped():
         expect("Subject:" in journal_explained(record), "the catalog has no entry for a clamp")
         complaint = refused(*NOBODY, "busctl", "call", *MANAGER, "Release", "s", "")
         expect("denied" in complaint or "auth" in complaint, complaint)
-        pid = unit_pid()
-        os.kill(pid, signal.SIGKILL)
-        wait_for("another main process",
-                 lambda: unit_property("ActiveState") == "active" and unit_pid() != pid, 30)
+        main_process_killed()
         wait_for("the clamp, taken over", lambda: peer_property("san", "ClampMTU") == 1500)
         bus_call("Release", "s", "san")
         expect(not clamp_shown(), "Release left it")
@@ -417,12 +425,45 @@ def case_clamped():
         drop_in_clear()
 
 
+def link_mtu():
+    with open("/sys/class/net/eth1/mtu", encoding="ascii") as text:
+        return int(text.read())
+
+
+def case_link_clamped():
+    """the drop-in: a link clamped in the sandbox, its record kept over kill -9 and stop"""
+    clamp_drop_in_set()
+    try:
+        service_fresh(BASE_CONFIG + "Clamp=link\n")
+        switch_port_set(1500)
+        wait_for("the clamp", lambda: link_mtu() == 1500, 40)
+        wait_for("its kind", lambda: peer_property("san", "ClampKind") == "link")
+        records = os.listdir("/run/mtuwatchd/clamp")
+        expect_equal("records", len(records), 1)
+        expect_equal("whose folder configuration may be in", os.stat("/run/mtuwatchd").st_uid, 0)
+        main_process_killed()
+        wait_for("the clamp, taken over", lambda: peer_property("san", "ClampKind") == "link")
+        expect_equal("records", os.listdir("/run/mtuwatchd/clamp"), records)
+        bus_call("Release", "s", "")
+        expect_equal("the MTU after Release", link_mtu(), LINK_MTU)
+        run("systemctl", "restart", UNIT)
+        wait_for("the clamp again", lambda: link_mtu() == 1500, 40)
+        run("systemctl", "stop", UNIT)
+        expect_equal("the MTU after a stop", link_mtu(), 1500)
+        run("mtuwatchd", "--release")
+        expect_equal("the MTU after --release", link_mtu(), LINK_MTU)
+        expect_equal("records", os.listdir("/run/mtuwatchd/clamp"), [])
+    finally:
+        switch_port_set(LINK_MTU)
+        drop_in_clear()
+
+
 CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, case_introspection,
          case_healthy_path, case_connections_seen, case_black_hole_and_back,
          case_quiet_network_quiet_journal, case_reload_good, case_reload_bad, case_named_errors,
          case_unprivileged, case_log_level, case_storage, case_killed, case_watchdog,
          case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
-         case_bus_restarted, case_clamped, *cables.CASES, *cases_ctl.CASES,
+         case_bus_restarted, case_clamped, case_link_clamped, *cables.CASES, *cases_ctl.CASES,
          *cases_explain.CASES)
 
 

@@ -279,7 +279,7 @@ START_TEST(a_record_comes_back)
 	ck_assert_int_eq(clamp_record_write(folder, &stack), 0);
 	/* another namespace's, and one of ours that is torn */
 	snprintf(command, sizeof(command),
-		 "cd %s && one=$(echo link-*-3) && touch other link-9 && : >${one%%3}9 && cp $one link-0-0-3",
+		 "cd %s && one=$(echo link-*-3) && touch other link-9 && : >${one%%3}9 && cp $one link-0-3",
 		 folder);
 	ck_assert_int_eq(system(command), 0);
 	ck_assert_int_eq(clamp_records_read(folder, on_record, &count), 1);
