@@ -12,7 +12,7 @@ from case_clamp import (CLAMPED, PROTOCOL, RELEASED, YIELDED, clamps, refused, r
                         wait_clamps)
 from case_clamp_link import QUICK, begin, mtus, wait_mtu
 from cases import black_hole, case, consistent, equal, holds, never, start
-from daemon import BusError, config
+from daemon import BINARY, BusError, config
 from topology import (A, B, BITS, FAMILIES, FAR, R1, direct, limit, multipath, net, routed, switched)
 
 HOST = {"ipv4": 32, "ipv6": 128}
@@ -342,6 +342,26 @@ def bus_user(lab):
         assert "enied" in done.stderr or "ermission" in done.stderr or "uthoriz" in done.stderr, done.stderr
     daemon.rounds("san", 2, ClampMTU=1500)
     equal("clamps", clamps(a), {B["ipv4"]: 1500})
+
+
+def status(daemon, name):
+    """What the tool tells of it."""
+    return subprocess.run([os.path.join(os.path.dirname(BINARY), "mtuwatchctl"), "status", name],
+                          env=daemon.environment(), capture_output=True, text=True).stdout
+
+
+@case("clamp-shown", "the tool tells of a clamp, and why there is none")
+def shown(lab):
+    a, _, s1 = switched(lab)
+    limit(s1, 1500)
+    daemon = start(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
+    wait_clamps(daemon, a, {B["ipv4"]: 1500})
+    assert "Clamped: to 1500 by route" in status(daemon, "san"), status(daemon, "san")
+    release(daemon, "san")
+    assert "Not clamped: it was taken off" in status(daemon, "san"), status(daemon, "san")
+    s1.mtu("trunk", 9000)
+    consistent(daemon, "san", 9000)
+    assert "lamped" not in status(daemon, "san"), status(daemon, "san")
 
 
 @case("clamp-two-links", "a peer by two links, each of them clamped by itself")
