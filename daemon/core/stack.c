@@ -42,18 +42,33 @@ static uint32_t child_mtu(const struct link *child, const struct stacked *parent
 	return child->mtu < parent->after - around ? child->mtu : parent->after - around;
 }
 
-/* A bridge follows its port or is too large for it from then on, and who is behind it is not asked. */
-static bool has_master(const struct stack_case *about, const struct link *link)
+static const struct link *master_of(const struct stack_case *about, const struct link *link)
 {
 	for (unsigned i = 0; link->master != 0 && i < about->count; i++)
 		if (about->links[i]->index == link->master)
-			return !kind_is(about->links[i], "vrf");
-	return false;
+			return about->links[i];
+	return NULL;
+}
+
+static bool has_members(const struct link *link)
+{
+	return link->type == LINK_BOND || link->type == LINK_TEAM;
+}
+
+/* The kernel gives all members the MTU of a bond; one that had another would not get it back. A bridge
+ * follows its port or is too large for it from then on, and who is behind it is not asked. */
+static bool master_agrees(const struct stack_case *about, const struct link *link)
+{
+	const struct link *master = master_of(about, link);
+
+	if (!master || kind_is(master, "vrf"))
+		return true;
+	return master == about->link && has_members(master) && link->mtu == master->mtu;
 }
 
 static int objection(const struct stack_case *about, const struct link *link, uint32_t mtu)
 {
-	if (has_master(about, link))
+	if (!master_agrees(about, link))
 		return -EOPNOTSUPP;
 	if (link->ipv6_mtu != 0 && mtu < IPV6_SMALLEST_MTU)
 		return -ERANGE;
@@ -79,31 +94,30 @@ static int stack_add(const struct stack_case *about, struct stack *stack, const 
 	return 0;
 }
 
-/* The kernel gives all members the MTU of a bond; one that had another would not get it back. */
-static bool members_agree(const struct stack_case *about)
+static bool is_member(const struct stack_case *about, const struct link *child,
+		      const struct stacked *parent)
 {
-	const struct link *link = about->link;
-
-	for (unsigned i = 0; i < about->count; i++)
-		if ((link->type == LINK_BOND || link->type == LINK_TEAM) &&
-		    about->links[i]->master == link->index && about->links[i]->mtu != link->mtu)
-			return false;
-	return true;
+	return child->master == parent->index && parent->index == about->link->index &&
+	       has_members(about->link);
 }
 
 static int add_children(const struct stack_case *about, struct stack *stack, unsigned parent)
 {
 	for (unsigned i = 0; i < about->count; i++) {
 		const struct link *child = about->links[i];
+		bool member = is_member(about, child, &stack->list[parent]);
 		uint32_t mtu;
 		int r;
 
-		if (child->parent != stack->list[parent].index)
+		if (member)
+			mtu = stack->list[parent].after;
+		else if (child->parent == stack->list[parent].index)
+			mtu = child_mtu(child, &stack->list[parent]);
+		else
 			continue;
-		mtu = child_mtu(child, &stack->list[parent]);
 		if (mtu == 0)
 			return -EOPNOTSUPP;
-		if (mtu == child->mtu)
+		if (mtu == child->mtu && !member)
 			continue;
 		r = stack_add(about, stack, child, mtu);
 		if (r < 0)
@@ -115,7 +129,7 @@ static int add_children(const struct stack_case *about, struct stack *stack, uns
 int stack_plan(const struct stack_case *about, struct stack *ret)
 {
 	struct stack stack = { 0 };
-	int r = members_agree(about) ? stack_add(about, &stack, about->link, about->mtu) : -EOPNOTSUPP;
+	int r = stack_add(about, &stack, about->link, about->mtu);
 
 	for (unsigned i = 0; r >= 0 && i < stack.count; i++)
 		r = add_children(about, &stack, i);

@@ -410,6 +410,51 @@ def quorum_heard(lab):
     daemon.rounds("san", 3, ClampKind="route", LinkMTU=9000)
 
 
+@case("clamp-judged", "a clamped link, and what stands on it, is judged as it was before")
+def judged(lab):
+    a, _, s1 = switched(lab)
+    a.ip("link add mv0 link eth0 mtu 9000 type macvlan mode bridge")
+    a.ip("link add vx0 type vxlan id 9 dstport 4789 dev eth0 remote 192.0.2.2")
+    for device in ("mv0", "vx0"):
+        a.up(device)
+    daemon, _ = begin(lab, a, config({"san": {"Address": B["ipv4"], "Interface": "eth0"}},
+                                     {"vx0": {"ExpectMTU": 8950}, "mv0": {"ExpectMTU": 9000}},
+                                     **{**QUICK, "ClampRetry": "1h"}))
+
+    def found():
+        return {one["Name"]: (one["Findings"], one["Severity"])
+                for one in daemon.objects("org.mtuwatch1.Link")}
+    consistent(daemon, "san", 9000)
+    before = found()
+    limit(s1, 1500)
+    wait_mtu(daemon, a, 1500)
+    wait_mtu(daemon, a, 1450, "vx0")
+    daemon.wait_link("vx0", OriginalMTU=8950)
+    daemon.rounds("san", 3, ClampKind="link")
+    equal("findings", found(), before)
+    equal("of the peer", daemon.peer("san")["Findings"], [])
+    release(daemon, "")
+    daemon.wait_link("vx0", OriginalMTU=0, MTU=8950)
+    equal("findings", found(), before)
+
+
+@case("clamp-moved", "a clamped link that is moved to another namespace, and one that comes after it")
+def moved(lab):
+    a, _, s1 = switched(lab)
+    pod = lab.space("P")
+    limit(s1, 1500)
+    daemon, folder = begin(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}},
+                                          **{**QUICK, "ClampRetry": "1h"}))
+    wait_mtu(daemon, a, 1500)
+    daemon.wait_peer("san", ClampKind="link")
+    a.ip(f"link set eth0 netns {pod.name}")
+    record, = daemon.wait("its end", lambda: daemon.told(MESSAGE_ID=RELEASED))
+    assert "has gone" in record["MESSAGE"], record["MESSAGE"]
+    equal("records", os.listdir(folder), [])
+    daemon.wait_peer("san", ClampMTU=0, Verdict="unreachable")
+    equal("Clamped", daemon.manager()["Clamped"], 0)
+
+
 @case("clamp-container", "what stands on the link in a namespace of its own keeps the link from a clamp")
 def container(lab):
     a, _, s1 = switched(lab)
