@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Asks for the links of each namespace that the kernel has a number for here: one to which a link of
- * ours was moved has one. A namespace that is not to be looked into belongs to whoever is above us.
+ * Asks for the links of each namespace that the kernel has a number for here: one to which a link
+ * of ours was moved has one. A namespace that is not to be looked into belongs to whoever is above
+ * us.
  */
 #include "link_guests.h"
 
@@ -103,7 +104,8 @@ static int on_link(struct nlmsghdr *message, void *userdata)
 	below = attributes[IFLA_LINK];
 	space = attributes[IFLA_LINK_NETNSID];
 	if (below == NULL || nla_len(below) < 4 || space == NULL || nla_len(space) < 4 ||
-	    !stack_has(guests->stack, nla_get_s32(below)) || !kind_follows(attributes[IFLA_LINKINFO]))
+	    !stack_has(guests->stack, nla_get_s32(below)) ||
+	    !kind_follows(attributes[IFLA_LINKINFO]))
 		return 0;
 	if (guests->below.count == SPACES_MOST)
 		return -E2BIG;

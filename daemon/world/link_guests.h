@@ -8,6 +8,6 @@
 #include "../core/stack.h"
 #include "netlink.h"
 
-/* 1: one in another network namespace, as far as this host may look into it, stands on a link of the
- * stack; 0 none. */
+/* 1: one in another network namespace, as far as this host may look into it, stands on a link of
+ * the stack; 0 none. */
 int link_guests_find(struct netlink *netlink, const struct stack *stack);
