@@ -119,6 +119,15 @@ static bool step_is(struct json_object *step, const char *key, const char *value
 	return strcmp(document_text(step, key), value) == 0;
 }
 
+/* A clamp made it as small as the fault that it is for. */
+static bool is_clamped_link(const struct explaining *explaining, struct json_object *step)
+{
+	const char *what = document_text(step, "What"), *at = strrchr(what, ' ');
+
+	return strcmp(document_text(explaining->path, "ClampKind"), "link") == 0 &&
+	       strcmp(at ? at + 1 : what, "link") == 0;
+}
+
 /* The first of the smallest ones below what is expected. What only follows from it comes before
  * it where connections or the route have learned of it. */
 static struct json_object *step_narrowest(const struct explaining *explaining)
@@ -130,6 +139,7 @@ static struct json_object *step_narrowest(const struct explaining *explaining)
 		struct json_object *step = json_object_array_get_idx(explaining->steps, i);
 		uint32_t mtu = (uint32_t)document_number(step, "MTU");
 		bool follows = step_is(step, "What", "live TCP") ||
+			       is_clamped_link(explaining, step) ||
 			       (is_network_fault(explaining->verdict) &&
 				step_is(step, "What", "what the kernel uses"));
 

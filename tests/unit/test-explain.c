@@ -201,6 +201,22 @@ START_TEST(verdicts)
 END_TEST
 
 /* One whose echo is filtered is not proven by ping; nor what the kernel itself would refuse. */
+/* Lowered by a clamp, it is as small as the place that it was lowered for. */
+START_TEST(clamped_link)
+{
+	struct layers layers = one_link(1500, MANAGER_NONE);
+	struct json_object *explanation =
+		explained("\"Verdict\":\"black-hole\",\"Severity\":\"critical\",\"PathMTU\":1500,"
+			  "\"KernelMTU\":1500,\"ClampMTU\":1500,\"ClampKind\":\"link\","
+			  "\"Confirmed\":true,\"Direction\":\"forward\",\"Locus\":\"on-link\"",
+			  &layers);
+
+	ck_assert_str_eq(narrow(explanation), "switch or tunnel");
+	assert_says(explanation, "by a link clamp");
+	json_object_put(explanation);
+}
+END_TEST
+
 START_TEST(proofs)
 {
 	struct json_object *explanation = explained(
@@ -543,6 +559,7 @@ int main(void)
 	TCase *test = tcase_create("explain");
 
 	tcase_add_test(test, verdicts);
+	tcase_add_test(test, clamped_link);
 	tcase_add_test(test, proofs);
 	tcase_add_test(test, advice);
 	tcase_add_test(test, outdated);
