@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/tower.h"
 #include "cells.h"
 #include "words.h"
 
@@ -194,11 +195,44 @@ static bool peer_unmeasured(const struct peer *peer)
 	return peer->path_count == 0;
 }
 
+/* Who asks about one address is told of the links that its packets go through. */
+static enum severity peer_asked_severity(const struct roster *roster, const struct peer *peer)
+{
+	enum severity worst = peer_severity(peer);
+
+	for (unsigned i = 0; i < peer->path_count; i++) {
+		tower_mark_below(roster, peer->paths[i].route.link);
+		for (unsigned j = 0; j < roster->link_count; j++) {
+			enum severity severity = link_state_severity(roster->links[j]);
+
+			if (roster->links[j]->reached && severity > worst)
+				worst = severity;
+		}
+	}
+	return worst;
+}
+
+static enum severity asked_severity(const struct roster *roster)
+{
+	enum severity worst = SEVERITY_NONE;
+
+	for (unsigned i = 0; i < roster->peer_count; i++) {
+		const struct peer *peer = roster->peers[i];
+		enum severity severity = peer_asked_severity(roster, peer);
+
+		if (peer->origin != ORIGIN_REQUEST)
+			return roster_severity(roster);
+		if (severity > worst)
+			worst = severity;
+	}
+	return worst;
+}
+
 /* A critical fault outranks what could not be asked, and that a warning: half the answer is none.
  */
 int report_exit_code(const struct roster *roster)
 {
-	enum severity severity = roster_severity(roster);
+	enum severity severity = asked_severity(roster);
 
 	if (severity == SEVERITY_CRITICAL)
 		return 2;

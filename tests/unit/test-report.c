@@ -494,6 +494,26 @@ START_TEST(exit_codes)
 }
 END_TEST
 
+/* A link that an address has nothing to do with is no matter of that address. */
+START_TEST(exit_code_of_what_was_asked)
+{
+	struct example sample;
+
+	example_init(&sample);
+	sample.peer[2].path_count = 1;
+	sample.link[1].findings.list[0] = example_finding();
+	sample.link[1].findings.count = 1;
+	ck_assert_int_eq(report_exit_code(&sample.roster), 1);
+	for (unsigned i = 0; i < 3; i++)
+		sample.peer[i].origin = ORIGIN_REQUEST;
+	for (unsigned i = 0; i < 3; i++)
+		sample.paths[i].route.link = sample.link[0].link.index;
+	ck_assert_int_eq(report_exit_code(&sample.roster), 0);
+	sample.paths[2].route.link = sample.link[1].link.index;
+	ck_assert_int_eq(report_exit_code(&sample.roster), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report");
@@ -517,6 +537,7 @@ int main(void)
 	tcase_add_test(test, flows_and_methods);
 	tcase_add_test(test, table_of_paths);
 	tcase_add_test(test, exit_codes);
+	tcase_add_test(test, exit_code_of_what_was_asked);
 	suite_add_tcase(suite, test);
 	runner = srunner_create(suite);
 	srunner_set_tap(runner, "-");
