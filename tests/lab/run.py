@@ -116,7 +116,7 @@ def tell(number, name, result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-j", type=int, default=4 * (os.cpu_count() or 1), metavar="N",
+    parser.add_argument("-j", type=int, default=6 * (os.cpu_count() or 1), metavar="N",
                         help="cases at the same time; they wait most of it")
     parser.add_argument("-l", action="store_true", help="only list the cases")
     parser.add_argument("--one", help=argparse.SUPPRESS)
