@@ -3,32 +3,14 @@
  * What a person can do about a verdict or a finding: always a command to type or a place to look.
  * Tells, never does.
  */
+#include "sentence.h"
 #include "words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROUTE_COMMAND 256
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
-
-__attribute__((format(printf, 1, 2))) static char *advice(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
 
 /* "ip route replace 192.0.2.10 via 192.0.2.1 dev eth1 mtu lock 1500"; "" where that makes no
  * sense. A route's MTU heals one peer and leaves the link and all others alone. */
@@ -74,7 +56,7 @@ static char *advice_look_first(const struct peer *peer, const struct path *path,
 
 	if (!plugged || (plugged[0] && !frames))
 		return NULL;
-	return plugged[0] ? advice(", first at %s%s", plugged, frames) : strdup("");
+	return plugged[0] ? sentence(", first at %s%s", plugged, frames) : strdup("");
 }
 
 /* The command heals the way back too: this host announces an MSS by the route's MTU. */
@@ -95,20 +77,22 @@ static char *advice_black_hole(const struct peer *peer, const struct path *path,
 			 path->facts.clamp_mtu);
 	else
 		route_command(path, words_size(judgement), command);
-	return advice("the peer's own link, or a switch port%s %s takes at most %u bytes: raise its "
-		      "MTU%s%s%s%s",
-		      on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,
-		      words_size(judgement), first,
-		      on_link ? "" : ", or let its ICMP \"too big\" reports through",
-		      command[0] ? "; until then: " : "", command);
+	return sentence(
+		"the peer's own link, or a switch port%s %s takes at most %u bytes: raise its "
+		"MTU%s%s%s%s",
+		on_link ? " or tunnel" : ", tunnel or router", back ? "on the way back" : where,
+		words_size(judgement), first,
+		on_link ? "" : ", or let its ICMP \"too big\" reports through",
+		command[0] ? "; until then: " : "", command);
 }
 
 /* In IPv6 only the peer itself sends fragments, and only of the size that it knows of. */
 static char *advice_reduced_back(const struct judgement *judgement)
 {
-	return advice("compare the MTU of the peer's link and of the routers on its way back with "
-		      "%u: one has %u",
-		      judgement->path_mtu, judgement->return_mtu);
+	return sentence(
+		"compare the MTU of the peer's link and of the routers on its way back with "
+		"%u: one has %u",
+		judgement->path_mtu, judgement->return_mtu);
 }
 
 static char *advice_reduced(const struct path *path, const struct judgement *judgement)
@@ -120,12 +104,13 @@ static char *advice_reduced(const struct path *path, const struct judgement *jud
 	if (judgement->direction == DIRECTION_RETURN)
 		return advice_reduced_back(judgement);
 	if (judgement->router.family == ADDRESS_NONE)
-		return advice("raise the MTU of the tunnel on this host that leads there, or set "
-			      "ExpectMTU=%u where that is all it should carry",
-			      judgement->path_mtu);
-	return advice("raise the MTU of the next link at router %s, or set ExpectMTU=%u where that "
-		      "is all it should carry",
-		      words_address(&judgement->router, router), judgement->path_mtu);
+		return sentence("raise the MTU of the tunnel on this host that leads there, or set "
+				"ExpectMTU=%u where that is all it should carry",
+				judgement->path_mtu);
+	return sentence(
+		"raise the MTU of the next link at router %s, or set ExpectMTU=%u where that "
+		"is all it should carry",
+		words_address(&judgement->router, router), judgement->path_mtu);
 }
 
 static const char *probes_of(enum method method)
@@ -152,9 +137,9 @@ static char *advice_silent(const struct peer *peer, const struct path *path)
 	if (method == METHOD_RESPONDER)
 		return strdup("run mtuwatchd with Responder=yes on the peer; if it does, a firewall "
 			      "drops UDP to its port");
-	return advice("\"ping %s\": it is off, or a firewall drops %s",
-		      words_address(&path->address, address),
-		      method == METHOD_AUTO ? "ICMP echo, TCP and UDP alike" : probes_of(method));
+	return sentence("\"ping %s\": it is off, or a firewall drops %s",
+			words_address(&path->address, address),
+			method == METHOD_AUTO ? "ICMP echo, TCP and UDP alike" : probes_of(method));
 }
 
 /* What to do where this host or its surroundings forbid to measure at all, or the full size. */
@@ -166,48 +151,51 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 
 	switch (reason) {
 	case REASON_LINK_SMALLER:
-		return advice("ip link set dev %s mtu %u, and the same in the configuration that "
-			      "sets this link up; or set ExpectMTU=%u",
-			      link, path->facts.expected, path->facts.capacity);
+		return sentence("ip link set dev %s mtu %u, and the same in the configuration that "
+				"sets this link up; or set ExpectMTU=%u",
+				link, path->facts.expected, path->facts.capacity);
 	case REASON_ROUTE_SMALLER:
-		return advice("\"ip route get %s\" shows the route: take its mtu away or raise it; "
-			      "or set ExpectMTU=%u",
-			      command_target(path, "oif", target), path->facts.capacity);
+		return sentence(
+			"\"ip route get %s\" shows the route: take its mtu away or raise it; "
+			"or set ExpectMTU=%u",
+			command_target(path, "oif", target), path->facts.capacity);
 	case REASON_WRONG_LINK:
-		return advice("\"ip route get %s\" shows where packets go: mend the route%s",
-			      command_target(path, "oif", target),
-			      configured ? ", or Interface= of this peer" : "");
+		return sentence("\"ip route get %s\" shows where packets go: mend the route%s",
+				command_target(path, "oif", target),
+				configured ? ", or Interface= of this peer" : "");
 	case REASON_IRREGULAR:
 		return strdup("look for plain loss on the way, or for a limit on echo at the peer; "
 			      "Method=tcp asks by other packets");
 	case REASON_NO_SIZES:
 		return strdup("run mtuwatchd with Responder=yes on the peer and Method=responder here");
 	case REASON_SEND_REFUSED:
-		return advice("\"nft list ruleset\", or \"iptables-save\" where that is in use, shows "
-			      "this host's packet filter: find the output rule that drops %s",
-			      probes_of(peer->settings.method));
+		return sentence(
+			"\"nft list ruleset\", or \"iptables-save\" where that is in use, shows "
+			"this host's packet filter: find the output rule that drops %s",
+			probes_of(peer->settings.method));
 	case REASON_NO_ADDRESS:
-		return advice("%s, or see what \"getent ahosts\" says of that name",
-			      configured ? "check Address= of this peer" : "give another address");
+		return sentence("%s, or see what \"getent ahosts\" says of that name",
+				configured ? "check Address= of this peer"
+					   : "give another address");
 	case REASON_OWN_ADDRESS:
 		return strdup(configured ? "set Address= to one of another host"
 					 : "give the address of another host");
 	case REASON_NO_LINK:
-		return advice("\"ip link\" shows the links there are%s",
-			      configured ? ": mend Interface= of this peer" : "");
+		return sentence("\"ip link\" shows the links there are%s",
+				configured ? ": mend Interface= of this peer" : "");
 	case REASON_LINK_DOWN:
-		return advice("ip link set dev %s up; if it is up, look at the cable and the "
-			      "switch port",
-			      link);
+		return sentence("ip link set dev %s up; if it is up, look at the cable and the "
+				"switch port",
+				link);
 	case REASON_NO_ROUTE:
-		return advice("\"ip route get %s\" tells what is missing",
-			      command_target(path, "oif", target));
+		return sentence("\"ip route get %s\" tells what is missing",
+				command_target(path, "oif", target));
 	case REASON_NO_NEIGHBOUR:
-		return advice("\"ip neigh show %s\": is it switched on, and in the same VLAN?",
-			      command_target(path, "dev", target));
+		return sentence("\"ip neigh show %s\": is it switched on, and in the same VLAN?",
+				command_target(path, "dev", target));
 	case REASON_HOST_UNREACHABLE:
-		return advice("\"tracepath %s\" shows how far packets get",
-			      words_address(&path->address, address));
+		return sentence("\"tracepath %s\" shows how far packets get",
+				words_address(&path->address, address));
 	case REASON_NO_RESPONDER:
 		return strdup("run mtuwatchd with Responder=yes on the peer; if it does, a firewall "
 			      "drops UDP to its port, or Port= is another one");
@@ -237,9 +225,10 @@ char *words_verdict_advice(const struct peer *peer, const struct path *path,
 	case VERDICT_PARTIAL:
 		if (judgement->reason == REASON_FLOWS_DEAD)
 			return advice_reason(peer, path, judgement->reason);
-		return advice("one member of a bond, or one of several equal routes, carries only "
-			      "%u bytes: compare their MTUs at both ends and on the switches",
-			      judgement->path_mtu);
+		return sentence(
+			"one member of a bond, or one of several equal routes, carries only "
+			"%u bytes: compare their MTUs at both ends and on the switches",
+			judgement->path_mtu);
 	case VERDICT_LOSSY:
 		return strdup(
 			"look for bit errors (\"ip -s link\", the switch port's counters) and "
@@ -277,24 +266,26 @@ char *words_finding_advice(const struct finding *finding)
 	case FINDING_MORE:
 		return words_link_finding_advice(finding);
 	case FINDING_ROUTE_MTU_BELOW_LINK:
-		return advice("\"ip route show dev %s\" shows the route with mtu %u: take it away, "
-			      "or set ExpectMTU=%u where it is meant",
-			      link, finding->is, finding->is);
+		return sentence(
+			"\"ip route show dev %s\" shows the route with mtu %u: take it away, "
+			"or set ExpectMTU=%u where it is meant",
+			link, finding->is, finding->is);
 	case FINDING_ROUTE_MTU_ABOVE_LINK:
-		return advice("\"ip route show dev %s\" shows the route with mtu %u: lower it to "
-			      "%u, or raise the link's",
-			      link, finding->is, finding->should);
+		return sentence("\"ip route show dev %s\" shows the route with mtu %u: lower it to "
+				"%u, or raise the link's",
+				link, finding->is, finding->should);
 	case FINDING_MTU_ABOVE_DRIVER_MAX:
-		return advice("set ExpectMTU= of link %s to at most %u", link, finding->is);
+		return sentence("set ExpectMTU= of link %s to at most %u", link, finding->is);
 	case FINDING_PTB_WRONG:
 		return strdup("its owner has to mend that router: hosts that believe it use the "
 			      "wrong size");
 	case FINDING_RETURN_SMALLER:
-		return advice("compare the MTU of the peer's link and of the routers on its way "
-			      "back with %u: one has %u",
-			      finding->should, finding->is);
+		return sentence("compare the MTU of the peer's link and of the routers on its way "
+				"back with %u: one has %u",
+				finding->should, finding->is);
 	case FINDING_WRONG_LINK:
-		return advice("mend the route that leads out of %s, or Interface= of this peer", link);
+		return sentence("mend the route that leads out of %s, or Interface= of this peer",
+				link);
 	case FINDING_FLOWS_UNPROVEN:
 		if (finding->is == 1)
 			return strdup("set Port= to one that answers TCP, or run mtuwatchd with "
@@ -304,14 +295,16 @@ char *words_finding_advice(const struct finding *finding)
 		return strdup("nothing, where large pings are meant to be dropped; mtuwatchd with "
 			      "Responder=yes on the peer tells of both ways");
 	case FINDING_INBOUND_OVERSIZE:
-		return advice("compare the MTU of the switch port and of the hosts on the network of "
-			      "%s with its own (\"ip link show dev %s\"): raise this one or lower "
-			      "theirs",
-			      link, link);
+		return sentence(
+			"compare the MTU of the switch port and of the hosts on the network of "
+			"%s with its own (\"ip link show dev %s\"): raise this one or lower "
+			"theirs",
+			link, link);
 	case FINDING_NEIGHBOUR_FRAME_SMALLER:
-		return advice("see which frames the port at the other end of %s really takes, and raise "
-			      "its MTU where that is less; a check of a peer behind it tells",
-			      link);
+		return sentence(
+			"see which frames the port at the other end of %s really takes, and raise "
+			"its MTU where that is less; a check of a peer behind it tells",
+			link);
 	case FINDING_CACHED_PMTU_STALE:
 	case FINDING_SOCKET_MSS_BELOW_PATH:
 	case FINDING_CONNECTIONS_STALLED:

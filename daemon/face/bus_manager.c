@@ -12,13 +12,8 @@
 #include <syslog.h>
 
 #include "report.h"
+#include "sentence.h"
 #include "words.h"
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
 
 static inline void message_free(sd_bus_message **message)
 {

@@ -11,13 +11,8 @@
 #include <string.h>
 
 #include "report.h"
+#include "sentence.h"
 #include "words.h"
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
 
 #define FIELDS_LARGEST 48
 

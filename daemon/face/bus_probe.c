@@ -4,18 +4,13 @@
  * request, by the same rules as the configuration; who sends and measures is its owner's matter.
  */
 #include "bus_private.h"
+#include "sentence.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
 
 static inline void request_free(struct config_peer **request)
 {

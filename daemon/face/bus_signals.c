@@ -9,12 +9,7 @@
 #include <stdlib.h>
 
 #include "report.h"
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
+#include "sentence.h"
 
 #define FIELDS_LARGEST 48
 

@@ -13,13 +13,8 @@
 
 #include "journal_record.h"
 #include "messages.h"
+#include "sentence.h"
 #include "words.h"
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
 
 const char *words_refusal(enum clamp_refusal refusal)
 {

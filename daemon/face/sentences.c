@@ -4,32 +4,14 @@
  * could take them for something else, the ping payload and the TCP MSS stand beside them.
  * What to do about it is in advice.c.
  */
+#include "sentence.h"
 #include "words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OTHER_SIZES 64
-
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
-
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
 
 /* RFC 792 and RFC 4443: 8 bytes of echo header; RFC 9293: 20 of TCP; 20 or 40 of IP. */
 static const char *sizes_beside(uint32_t mtu, bool ipv6, char buffer[static OTHER_SIZES])

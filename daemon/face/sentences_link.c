@@ -3,24 +3,12 @@
  * The sentences about links: what is wrong among those that lie on each other or belong together,
  * what to do about it, and why an MTU changed. Decides nothing.
  */
+#include "sentence.h"
 #include "words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
 
 static const char *type_word(enum link_type type)
 {

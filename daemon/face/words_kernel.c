@@ -3,24 +3,12 @@
  * The sentences about what the kernel remembers of a path and what live connections make of it, and
  * what to do about each. Says what was seen; where two things look the same it names both.
  */
+#include "sentence.h"
 #include "words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
-{
-	va_list args;
-	char *result;
-
-	va_start(args, format);
-	if (vasprintf(&result, format, args) < 0)
-		result = NULL;
-	va_end(args);
-	return result;
-}
 
 static char *cache_text(const struct finding *finding)
 {
@@ -28,13 +16,15 @@ static char *cache_text(const struct finding *finding)
 
 	words_address(&finding->to, to);
 	if (finding->locked)
-		return text("the kernel was told of an MTU for %s that no network has: until it "
-			    "forgets, what applications send there leaves in fragments of %u bytes, "
-			    "without DF, though packets of %u bytes pass",
-			    to, finding->is, finding->should);
-	return text("the kernel was told of an MTU of %u for %s and uses it, though packets of %u "
-		    "bytes pass",
-		    finding->is, to, finding->should);
+		return sentence(
+			"the kernel was told of an MTU for %s that no network has: until it "
+			"forgets, what applications send there leaves in fragments of %u bytes, "
+			"without DF, though packets of %u bytes pass",
+			to, finding->is, finding->should);
+	return sentence(
+		"the kernel was told of an MTU of %u for %s and uses it, though packets of %u "
+		"bytes pass",
+		finding->is, to, finding->should);
 }
 
 static const char *cause_text(enum socket_cause cause)
@@ -62,25 +52,28 @@ static char *mss_text(const struct finding *finding)
 	bool one = finding->count == 1;
 
 	if (finding->cause == SOCKET_CAUSE_OWN)
-		return text("for %u live TCP connection%s by %s this host announced packets of %u "
-			    "bytes (MSS %u), and the peer sends no larger ones; %u pass both ways",
-			    finding->count, one ? "" : "s",
-			    finding->link[0] ? finding->link : "its link", finding->is,
-			    finding->mss, finding->should);
-	return text("%u live TCP connection%s by %s use%s packets of %s%u bytes (MSS %u), %u pass: %s",
-		    finding->count, one ? "" : "s", finding->link[0] ? finding->link : "its link",
-		    one ? "s" : "", one ? "" : "down to ", finding->is, finding->mss,
-		    finding->should, cause_text((enum socket_cause)finding->cause));
+		return sentence(
+			"for %u live TCP connection%s by %s this host announced packets of %u "
+			"bytes (MSS %u), and the peer sends no larger ones; %u pass both ways",
+			finding->count, one ? "" : "s",
+			finding->link[0] ? finding->link : "its link", finding->is, finding->mss,
+			finding->should);
+	return sentence(
+		"%u live TCP connection%s by %s use%s packets of %s%u bytes (MSS %u), %u pass: %s",
+		finding->count, one ? "" : "s", finding->link[0] ? finding->link : "its link",
+		one ? "s" : "", one ? "" : "down to ", finding->is, finding->mss, finding->should,
+		cause_text((enum socket_cause)finding->cause));
 }
 
 static char *stall_text(const struct finding *finding)
 {
 	bool one = finding->count == 1;
 
-	return text("%u live TCP connection%s keep%s sending %s packets of %u bytes again and get%s "
-		    "nowhere, while small ones pass",
-		    finding->count, one ? "" : "s", one ? "s" : "", one ? "its" : "their",
-		    finding->is, one ? "s" : "");
+	return sentence(
+		"%u live TCP connection%s keep%s sending %s packets of %u bytes again and get%s "
+		"nowhere, while small ones pass",
+		finding->count, one ? "" : "s", one ? "s" : "", one ? "its" : "their", finding->is,
+		one ? "s" : "");
 }
 
 char *words_kernel_finding_text(const struct finding *finding)
@@ -105,13 +98,15 @@ static char *cache_advice(const struct finding *finding)
 		struct address address = finding->to;
 
 		address.zone = 0;
-		return text("\"ip -6 route flush cache %s\" makes it forget; by itself it does so in "
-			    "%u s%s",
-			    words_address(&address, to), lasts, who);
+		return sentence(
+			"\"ip -6 route flush cache %s\" makes it forget; by itself it does so in "
+			"%u s%s",
+			words_address(&address, to), lasts, who);
 	}
-	return text("\"ip route flush cache\" makes it forget, for all of IPv4; by itself it does "
-		    "so in %u s%s",
-		    lasts, who);
+	return sentence(
+		"\"ip route flush cache\" makes it forget, for all of IPv4; by itself it does "
+		"so in %u s%s",
+		lasts, who);
 }
 
 static const char *cause_advice(enum socket_cause cause)

@@ -3,48 +3,29 @@
  * The words for the other end of a cable, and for what comes from there. A hint where to look
  * first: the fault may be at any switch of that network.
  */
+#include "sentence.h"
 #include "words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../core/counters.h"
 
-static inline void string_free(char **text)
-{
-	free(*text);
-}
-#define _free_text_ __attribute__((cleanup(string_free)))
-
-/* NULL out of memory. */
-__attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
-
 char *words_neighbour(const struct neighbour *neighbour)
 {
 	if (!neighbour)
 		return strdup("");
-	return words("%s%s%s", neighbour->system,
-		     neighbour->system[0] && neighbour->port[0] ? " " : "", neighbour->port);
+	return sentence("%s%s%s", neighbour->system,
+			neighbour->system[0] && neighbour->port[0] ? " " : "", neighbour->port);
 }
 
 /* "switch sw1 port Eth1/7" */
 static char *called(const struct neighbour *neighbour)
 {
-	return words("%s%s%s%s%s", neighbour->is_switch ? "switch" : "neighbour",
-		     neighbour->system[0] ? " " : "", neighbour->system,
-		     neighbour->port[0] ? " port " : "", neighbour->port);
+	return sentence("%s%s%s%s%s", neighbour->is_switch ? "switch" : "neighbour",
+			neighbour->system[0] ? " " : "", neighbour->system,
+			neighbour->port[0] ? " port " : "", neighbour->port);
 }
 
 char *words_neighbours(const struct peer *peer, const struct path *path,
@@ -60,7 +41,7 @@ char *words_neighbours(const struct peer *peer, const struct path *path,
 	for (unsigned i = 0; all && i < count; i++) {
 		_free_text_ char *before = all, *one = called(list[i]);
 
-		all = one ? words("%s%s%s", before, i ? " or " : "", one) : NULL;
+		all = one ? sentence("%s%s%s", before, i ? " or " : "", one) : NULL;
 	}
 	return all;
 }
@@ -75,8 +56,8 @@ char *words_neighbour_frames(const struct peer *peer, const struct path *path)
 		if (neighbour_takes_less(list[i], sends, path->facts.expected) &&
 		    (least == 0 || list[i]->max_frame < least))
 			least = list[i]->max_frame;
-	return least ? words(" (%s announces frames of at most %u bytes)", count > 1 ? "one" : "it",
-			     least)
+	return least ? sentence(" (%s announces frames of at most %u bytes)",
+				count > 1 ? "one" : "it", least)
 		     : strdup("");
 }
 
@@ -101,9 +82,9 @@ char *words_inbound(const struct finding *finding)
 	else
 		snprintf(rate, sizeof(rate), "%u a second", tenths / 10);
 	if (counter_is_sure(finding->should))
-		return words("link %s is sent frames that are longer than it takes, %s (%s): "
-			     "the far side uses a larger MTU",
-			     finding->link, rate, counter);
-	return words("link %s %s, %s (%s): the far side may use a larger MTU", finding->link,
-		     what_is_counted(finding->should), rate, counter);
+		return sentence("link %s is sent frames that are longer than it takes, %s (%s): "
+				"the far side uses a larger MTU",
+				finding->link, rate, counter);
+	return sentence("link %s %s, %s (%s): the far side may use a larger MTU", finding->link,
+			what_is_counted(finding->should), rate, counter);
 }
