@@ -83,15 +83,6 @@ static bool tunnels_follow(struct watch *watch, bool links_changed)
 
 /* --- findings --- */
 
-static bool findings_differ(const struct findings *a, const struct findings *b)
-{
-	bool differ = a->count != b->count;
-
-	for (unsigned i = 0; !differ && i < a->count; i++)
-		differ = !finding_equal(&a->list[i], &b->list[i]);
-	return differ;
-}
-
 static void links_lint(struct watch *watch)
 {
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
@@ -103,7 +94,7 @@ static void links_lint(struct watch *watch)
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
 		struct watched_link *link = (void *)watch->roster.links[i];
 
-		if (findings_differ(&link->shown, &link->state.findings)) {
+		if (!findings_equal(&link->shown, &link->state.findings)) {
 			link->shown = link->state.findings;
 			link->touched = true;
 		}

@@ -125,3 +125,12 @@ bool finding_equal(const struct finding *a, const struct finding *b)
 		return address_equal(&a->from, &b->from);
 	return strcmp(a->link, b->link) == 0 && strcmp(a->other, b->other) == 0;
 }
+
+bool findings_equal(const struct findings *a, const struct findings *b)
+{
+	bool equal = a->count == b->count;
+
+	for (unsigned i = 0; equal && i < a->count; i++)
+		equal = finding_equal(&a->list[i], &b->list[i]);
+	return equal;
+}

@@ -91,3 +91,5 @@ const char *finding_other(const struct finding *finding);
 const struct finding *findings_explaining(const struct findings *findings);
 const struct finding *findings_find(const struct findings *findings, enum finding_id id);
 bool finding_equal(const struct finding *a, const struct finding *b);
+/* The same ones in the same order. */
+bool findings_equal(const struct findings *a, const struct findings *b);

@@ -325,7 +325,7 @@ static void findings_explain(struct findings *findings, const struct finding *wh
 void path_lint(struct path *path, const struct link *link, const struct finding *why,
 	       struct todo *todo)
 {
-	bool misconfigured = path->announced.verdict == VERDICT_MISCONFIGURED, same;
+	bool misconfigured = path->announced.verdict == VERDICT_MISCONFIGURED;
 	struct findings now;
 
 	lint_path(&path->facts, link, &path->route, path->rounds ? &path->evidence : NULL, &now);
@@ -338,13 +338,10 @@ void path_lint(struct path *path, const struct link *link, const struct finding 
 		explaining.explains = true;
 		findings_explain(&now, &explaining);
 	}
-	same = now.count == path->dossier->findings.count;
-	for (unsigned i = 0; same && i < now.count; i++)
-		same = finding_equal(&now.list[i], &path->dossier->findings.list[i]);
-	/* a clock that runs is no change, but is to be read as it is */
-	if (!same) {
+	if (!findings_equal(&now, &path->dossier->findings)) {
 		todo->findings_changed = true;
 		todo->findings_before = path->dossier->findings;
 	}
+	/* a clock that runs is no change, but is to be read as it is */
 	path->dossier->findings = now;
 }
