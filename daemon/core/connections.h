@@ -46,6 +46,7 @@ struct path_sockets {
 	uint32_t stalled_size;  /* of these segments, whole packets */
 	uint64_t seen_usec;     /* when something below was last seen; 0 never */
 	uint64_t slow_usec;     /* when full-size segments began to be repeated; 0 they are not */
+	uint64_t moved_usec;    /* when they ceased to be, and no round has begun since; 0 none is owed */
 	uint64_t asked_usec;    /* when a round was last asked for because of that */
 	uint64_t ask_gap_usec;  /* until it is asked for again */
 };

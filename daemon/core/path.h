@@ -120,6 +120,7 @@ struct path {
 	struct check *check;              /* the running one, memory of the owner; NULL none */
 	uint64_t wake_usec;               /* when path_on_time() is wanted */
 	uint64_t due_usec;                /* begin of the next round */
+	uint64_t began_usec;              /* begin of the last check; 0 none */
 	uint64_t ended_usec;              /* end of the last round; 0 none */
 	uint64_t told_usec;               /* when a standing fault was last said */
 	uint64_t restart_usec;            /* no event starts a round before this */

@@ -135,8 +135,20 @@ static void sockets_below(struct path *path, const struct tally *tally, uint64_t
 		sockets->told = false;
 }
 
+/* A stall that has ended where there is a fault: the path may be whole. A round that was under way
+ * then, or had just ended, saw the time before: the wish stands until one has begun since. */
+static bool path_owes_round(struct path *path)
+{
+	struct path_sockets *sockets = &path->sockets;
+
+	if (path->began_usec >= sockets->moved_usec || path->facts.trouble != REASON_NONE ||
+	    !verdict_is_fault(path->announced.verdict))
+		sockets->moved_usec = 0;
+	return sockets->moved_usec != 0;
+}
+
 /* Real traffic found it first: a round tells what it is. A standing stall is asked about again, at
- * growing intervals, and one that has ended once more: the path may be whole. */
+ * growing intervals, and one that has ended once more. */
 static void sockets_stall(struct path *path, const struct tally *tally, uint64_t now_usec,
 			  struct sockets_news *news)
 {
@@ -147,10 +159,14 @@ static void sockets_stall(struct path *path, const struct tally *tally, uint64_t
 	sockets->stalled_size = tally->stalled_size;
 	sockets->stalled_alive = tally->stalled_alive;
 	if (tally->slow == 0) {
-		news->ask |= was && verdict_is_fault(path->announced.verdict);
+		if (was)
+			sockets->moved_usec = now_usec;
 		sockets->slow_usec = 0;
+		if (path_owes_round(path))
+			news->ask = news->restless = true;
 		return;
 	}
+	sockets->moved_usec = 0;
 	if (!was)
 		sockets->slow_usec = now_usec;
 	news->restless |= now_usec - sockets->slow_usec < RESTLESS_USEC;

@@ -28,7 +28,7 @@ struct neighbours {
 	const char *folder; /* NULL: it is another network's */
 	sd_event_source *folder_source, *timer;
 	struct timespec touched; /* the folder, last seen */
-	uint64_t touched_usec;	 /* when that was */
+	int64_t touched_usec;	 /* when that was, before this machine started perhaps */
 	struct cables networkd, lldpd;
 	struct lldpd *asking;
 	int lldpd_error;
@@ -67,7 +67,7 @@ static uint64_t folder_age_sec(struct neighbours *neighbours)
 {
 	struct timespec clock;
 	struct stat folder;
-	uint64_t now = now_of(neighbours);
+	int64_t now = (int64_t)now_of(neighbours);
 
 	if (stat(neighbours->folder, &folder) < 0)
 		return UINT64_MAX;
@@ -80,10 +80,9 @@ static uint64_t folder_age_sec(struct neighbours *neighbours)
 		if (age < 0)
 			age = 0;
 		neighbours->touched = folder.st_mtim;
-		neighbours->touched_usec =
-			now > (uint64_t)age * USEC_PER_SEC ? now - (uint64_t)age * USEC_PER_SEC : 0;
+		neighbours->touched_usec = now - age * (int64_t)USEC_PER_SEC;
 	}
-	return (now - neighbours->touched_usec) / USEC_PER_SEC;
+	return (uint64_t)(now - neighbours->touched_usec) / USEC_PER_SEC;
 }
 
 static void networkd_look(struct neighbours *neighbours)

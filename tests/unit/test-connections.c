@@ -551,9 +551,23 @@ START_TEST(a_stall_asks_and_a_round_tells)
 	ck_assert(!stall_told(&path));
 	/* moving again is worth a round where there was a fault */
 	path.announced.verdict = VERDICT_BLACK_HOLE;
+	path.began_usec = 19 * SEC;
 	ck_assert(looks(&path, &good, 20, 21).ask);
-	ck_assert(!looks(&path, &good, 21, 22).ask);
+	/* the round that is under way, or has just ended, saw the time before */
+	ck_assert(looks(&path, &good, 21, 22).ask);
+	ck_assert(looks(&path, &good, 22, 23).restless);
+	path.began_usec = 23 * SEC;
+	ck_assert(!looks(&path, &good, 23, 24).ask);
+	ck_assert(!looks(&path, &good, 24, 25).restless);
 	ck_assert(!stall_told(&path));
+	/* no fault is left, or no round can begin: none is owed */
+	looks(&path, &connection, 25, 26);
+	path.facts.trouble = REASON_NO_ROUTE;
+	ck_assert(!looks(&path, &good, 26, 27).ask);
+	path.facts.trouble = REASON_NONE;
+	looks(&path, &connection, 27, 28);
+	path.announced.verdict = VERDICT_CONSISTENT;
+	ck_assert(!looks(&path, &good, 28, 29).ask);
 }
 END_TEST
 
