@@ -7,7 +7,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "watch.h"
+#include "watch/watch.h"
 
 struct foreground;
 

@@ -19,7 +19,7 @@
 #include "face/report.h"
 #include "foreground.h"
 #include "release.h"
-#include "watch.h"
+#include "watch/watch.h"
 
 #define EXIT_UNABLE 3
 #define EXIT_PRIVILEGE EX_NOPERM

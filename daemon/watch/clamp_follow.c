@@ -3,7 +3,7 @@
  * A clamp is a copy of a route: sees to it that it follows the route, goes with it, and is left alone
  * when somebody takes it off.
  */
-#include "watch_clamp.h"
+#include "clamp.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the links' table is held against what was known, and every path concerned is looked at again.
  * So a storm of events costs one look, and an overrun is nothing special.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

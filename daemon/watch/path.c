@@ -3,7 +3,7 @@
  * One path's turn: asks the core, and does what it says. The only place with effects: probes,
  * journal, bus. Decides nothing itself.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -3,7 +3,7 @@
  * Who waits for fresh rounds, and the guests: peers that are there for one request only, outside the
  * roster, and go with its answer. Sends nothing and judges nothing.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,13 +3,13 @@
  * What links have become: the links' table is held against what was known, tunnels are followed to
  * the link that they leave by, and the core lints the whole. Tells nothing to people.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lint_links.h"
+#include "../core/lint_links.h"
 
 struct watched_link *watch_link(const struct watch *watch, int index)
 {

@@ -3,7 +3,7 @@
  * A clamped link hides its own recovery: tries it at its old size for a round, behind locked routes,
  * and puts it back where it was or takes the clamp off.
  */
-#include "watch_clamp.h"
+#include "clamp.h"
 
 #include <syslog.h>
 

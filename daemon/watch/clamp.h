@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of treatment share: watch_clamp.c (a round), watch_clamp_follow.c (the route below),
- * watch_clamp_off.c (coming off), watch_clamp_link.c (a link), watch_clamp_trial.c (trying one). Nobody
+ * What the files of treatment share: clamp.c (a round), clamp_follow.c (the route below),
+ * clamp_off.c (coming off), clamp_link.c (a link), clamp_trial.c (trying one). Nobody
  * else includes this.
  */
 #pragma once
 
-#include "face/journal_clamp.h"
-#include "watch_state.h"
+#include "../face/journal_clamp.h"
+#include "state.h"
 
-/* watch_clamp.c */
+/* clamp.c */
 /* A path that wants the clamp of this address, else one that it was for; NULL: nobody's. */
 struct path *watch_clamp_owner(const struct watch *watch, const struct address *to);
 struct clamp_way watch_clamp_way(const struct path *path);
@@ -28,16 +28,16 @@ static inline bool watch_clamps_any(const struct watch *watch)
 	       (watch->link_clamps && link_clamps_count(watch->link_clamps) > 0);
 }
 
-/* watch_clamp_follow.c */
+/* clamp_follow.c */
 /* A path that nothing answers on: the kernel may have turned to another router. */
 void watch_clamp_follow(struct watch *watch, struct path *path);
 
-/* watch_clamp_off.c */
+/* clamp_off.c */
 /* `path` NULL: nobody's. Says why it came off. */
 int watch_clamp_take_off(struct watch *watch, struct path *path, const struct address *to,
 			 enum clamp_end end);
 
-/* watch_clamp_link.c */
+/* clamp_link.c */
 /* What the clamped link is called now. */
 const char *watch_clamp_link_name(const struct watch *watch, const struct stacked *of);
 bool watch_clamp_uses(const struct path *path, int index);

@@ -4,7 +4,7 @@
  * have found. A peer that is configured wins over both, and storage over a gateway: one address is
  * one peer. Looks for nothing itself, and probes nothing.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "face/words.h"
+#include "../face/words.h"
 
 #define STORAGE_PEERS_MOST 256
 #define STORAGE_PATHS_MOST 8

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Facts in, effects out. Each fact enters by one short handler: find the paths it touches, read
- * the clock once, and let the path take its turn in watch_path.c, the only place with effects.
+ * the clock once, and let the path take its turn in path.c, the only place with effects.
  * Decides nothing itself.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#include "face/address_text.h"
+#include "../face/address_text.h"
 
 #define IGNORED_GAP_USEC (60 * USEC_PER_SEC)
 #define LATE_USEC (20 * USEC_PER_MSEC)

@@ -3,7 +3,7 @@
  * Neighbours come in here and go to their links. Whether what one announces is less than what this
  * host sends is looked at now and then only: what has passed meanwhile proves it wrong.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

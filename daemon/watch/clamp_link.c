@@ -4,7 +4,7 @@
  * before anything changes, tries from time to time whether it can come off, and leaves a link to
  * whoever else sets its MTU.
  */
-#include "watch_clamp.h"
+#include "clamp.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * When to look at the live TCP connections, and what is done about what they show. With nobody to
  * watch there is no look; one that is dear comes seldom. What it means is the core's matter.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>

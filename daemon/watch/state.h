@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What watch's own files share: watch.c (facts in, effects out), watch_peers.c (which peers there
- * are), watch_discover.c (which of them nobody asked for), watch_storage.c (which storage is in
- * use), watch_request.c (who waits for what), watch_settle.c (when to look again), watch_links.c
- * (what links have become), watch_tell.c (what is said of them), watch_connections.c (live TCP
- * connections). Nobody else includes this.
+ * What the files of this room share: watch.c (facts in, effects out), path.c (a path takes its turn:
+ * the only place with effects on the network), peers.c and peer.c (which peers there are), discover.c
+ * (which of them nobody asked for), storage.c (which storage is in use), request.c (who waits for
+ * what), settle.c (when to look again), links.c (what links have become), neighbours.c and counters.c
+ * (what their other ends are and send), tell.c (what is said), connections.c (live TCP connections),
+ * clamp.h (treatment). Nobody else includes this.
  */
 #pragma once
 
-#include "core/cause.h"
-#include "core/explain.h"
-#include "core/queue.h"
-#include "core/witness.h"
-#include "face/bus.h"
-#include "face/metrics.h"
+#include "../core/cause.h"
+#include "../core/explain.h"
+#include "../core/queue.h"
+#include "../core/witness.h"
+#include "../face/bus.h"
+#include "../face/metrics.h"
+#include "../world/clamps.h"
+#include "../world/link_clamps.h"
+#include "../world/connections.h"
+#include "../world/links.h"
+#include "../world/names.h"
+#include "../world/neighbours.h"
+#include "../world/prober.h"
+#include "../world/receive.h"
+#include "../world/responder.h"
+#include "../world/routes.h"
+#include "../world/storage.h"
 #include "watch.h"
-#include "world/clamps.h"
-#include "world/link_clamps.h"
-#include "world/connections.h"
-#include "world/links.h"
-#include "world/names.h"
-#include "world/neighbours.h"
-#include "world/prober.h"
-#include "world/receive.h"
-#include "world/responder.h"
-#include "world/routes.h"
-#include "world/storage.h"
 
 /* A peer with what only watch needs to know of it. */
 struct watched_peer {
@@ -196,7 +197,7 @@ void watch_flow_release(struct watch *watch, struct flow *flow);
 void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but);
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
 
-/* watch_request.c */
+/* request.c */
 /* `check` NULL: watch_when_settled(); `peer` NULL: all. */
 void watch_request_add(struct watch *watch, struct bus_check *check, struct peer *peer);
 /* As bus_handlers.probe() */
@@ -211,7 +212,7 @@ void watch_requests_forget(struct watch *watch, const struct bus_check *check,
 void watch_requests_free(struct watch *watch);
 void watch_requests_review(struct watch *watch);
 
-/* watch_path.c */
+/* path.c */
 /* The path's wake_usec has come, or an answer. */
 void watch_path_run(struct watch *watch, struct path *path, struct moment *moment);
 /* What was not answered tells nothing: the kernel dropped packets. */
@@ -222,7 +223,7 @@ bool watch_path_look(struct watch *watch, struct path *path, uint64_t now_usec);
 /* Findings may differ without a round. */
 void watch_path_lint(struct watch *watch, struct path *path);
 
-/* watch_connections.c */
+/* connections.c */
 int watch_connections_init(struct watch *watch);
 void watch_connections_free(struct watch *watch);
 /* Peers have changed: a look at their connections is due. */
@@ -232,7 +233,7 @@ void watch_connections_forget(struct watch *watch);
 /* One look for those who ask once; returns when it is over. */
 void watch_connections_once(struct watch *watch);
 
-/* watch_clamp.c */
+/* clamp.c */
 /* Takes over what an earlier life left in the kernel. Before there are peers and threads. */
 void watch_clamps_begin(struct watch *watch);
 /* The configuration is new. Before its peers are taken over. */
@@ -255,7 +256,7 @@ enum clamp_kind watch_clamp_kind(const struct watch *watch, const struct path *p
 /* Something could not be taken off: it is tried again, and said once. */
 void watch_clamp_is_stuck(struct watch *watch, int error);
 
-/* watch_clamp_link.c; all but the first and the last two want watch->link_clamps. */
+/* clamp_link.c; all but the first and the last two want watch->link_clamps. */
 void watch_clamp_links_begin(struct watch *watch);
 void watch_clamp_links_settle(struct watch *watch);
 void watch_clamp_links_review(struct watch *watch);
@@ -270,7 +271,7 @@ void watch_clamp_links_off(struct watch *watch);
 /* The MTU of the link before a clamp of ours; 0 it has none. */
 uint32_t watch_clamp_original(const struct watch *watch, const struct link *link);
 
-/* watch_settle.c */
+/* settle.c */
 void watch_settle_soon(struct watch *watch);
 int watch_settle_init(struct watch *watch);
 void watch_on_link(enum link_change change, const struct link *before, const struct link *now,
@@ -290,7 +291,7 @@ void watch_look_ipv6(struct watch *watch, int index, uint64_t now_usec);
 /* Whether the routes to this address may have changed. */
 bool watch_hints_hold(const struct watch *watch, const struct address *address);
 
-/* watch_links.c */
+/* links.c */
 int watch_links_init(struct watch *watch);
 /* Takes over what links have become. */
 int watch_links_merge(struct watch *watch);
@@ -303,7 +304,7 @@ void watch_links_free(struct watch *watch);
 /* The link's own MTU, or what IPv6 uses of it. */
 bool watch_link_mtu_differs(const struct link *a, const struct link *b);
 
-/* watch_tell.c */
+/* tell.c */
 /* New links, changed MTUs and findings; after the paths, who may say it already. */
 void watch_links_tell(struct watch *watch, uint64_t now_usec);
 int watch_tell_init(struct watch *watch);
@@ -316,7 +317,7 @@ void watch_tell_soon(struct watch *watch);
 void watch_link_judge(const struct watch *watch, struct watched_link *link);
 void watch_link_free(struct watched_link *link);
 
-/* watch_neighbours.c */
+/* neighbours.c */
 int watch_neighbours_init(struct watch *watch);
 /* Links or neighbours are others now. */
 void watch_neighbours_look(struct watch *watch);
@@ -324,10 +325,10 @@ void watch_neighbours_look(struct watch *watch);
  * when some finding changed: watch_links_tell(). */
 bool watch_neighbours_compare(struct watch *watch);
 
-/* watch_counters.c */
+/* counters.c */
 int watch_counters_init(struct watch *watch);
 
-/* watch_peer.c */
+/* peer.c */
 
 /* What a peer is made of. */
 struct make {
@@ -351,7 +352,7 @@ static inline struct watched_peer *watched_peer_of(struct peer *peer)
 	return (void *)peer;
 }
 
-/* watch_discover.c */
+/* discover.c */
 
 /* A list of peers in the making. */
 struct crowd {
@@ -363,7 +364,7 @@ struct crowd {
 /* Adds everybody discovered who is not in the crowd yet. */
 int crowd_add_discovered(struct watch *watch, struct crowd *crowd);
 
-/* watch_storage.c */
+/* storage.c */
 
 /* One way to storage in use, and since when it was not seen. */
 struct found {
@@ -393,7 +394,7 @@ void watch_storage_free(struct watch *watch);
 bool watch_storage_is_pending(const struct watch *watch);
 void watch_storage_say_full(struct watch *watch, unsigned most);
 
-/* watch_peers.c */
+/* peers.c */
 int crowd_add(struct crowd *crowd, struct watched_peer *peer);
 int watch_peers_configure(struct watch *watch);
 int watch_peers_discover(struct watch *watch);

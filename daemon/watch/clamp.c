@@ -3,7 +3,7 @@
  * Treatment: does what core/clamp decides about a path after a round. Believes nothing before the
  * kernel has said so.
  */
-#include "watch_clamp.h"
+#include "clamp.h"
 
 #include <errno.h>
 #include <string.h>

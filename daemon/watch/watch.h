@@ -6,8 +6,8 @@
 
 #include <systemd/sd-event.h>
 
-#include "face/config.h"
-#include "face/journal.h"
+#include "../face/config.h"
+#include "../face/journal.h"
 
 struct watch;
 

@@ -3,7 +3,7 @@
  * Which peers there are: the configured ones, the discovered ones, or the addresses of one
  * request. Knows nothing of rounds and verdicts, nor of how peers are discovered.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "face/words.h"
+#include "../face/words.h"
 
 int crowd_add(struct crowd *crowd, struct watched_peer *peer)
 {

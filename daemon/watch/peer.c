@@ -3,7 +3,7 @@
  * One peer as watch keeps it: its paths, their flows and what these hold, how it is made out of a
  * configuration, and how its host name becomes addresses. Knows nothing of other peers.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <syslog.h>
 
-#include "face/words.h"
+#include "../face/words.h"
 
 /* --- one peer --- */
 

@@ -3,13 +3,13 @@
  * When receive counters are read, and of which links: of hardware, and of whatever peers are
  * reached by. The links' other slow matters go with the same turn.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/tower.h"
+#include "../core/tower.h"
 
 #define FIRST_USEC (10 * USEC_PER_SEC)
 /* Nothing of it is urgent: it goes along with whatever wakes the daemon meanwhile. */

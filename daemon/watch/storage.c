@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which storage is in use: what was found, what it is called, and for how long it is remembered
- * when it is gone, so that a remount is no change. Makes no peers: watch_discover.c does.
+ * when it is gone, so that a remount is no change. Makes no peers: discover.c does.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
-#include "face/words.h"
+#include "../face/words.h"
 
 #define GONE_USEC (15 * USEC_PER_SEC)	 /* a remount takes less */
 #define PASSED_USEC (600 * USEC_PER_SEC) /* connections are closed when idle, and when stalled */

@@ -3,14 +3,14 @@
  * What is said of links: findings that stand, and MTUs that changed, each once and those that are
  * alike together. Whether a finding is told by itself the core decides.
  */
-#include "watch_state.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
-#include "core/tower.h"
+#include "../core/tower.h"
 
 /* A link whose MTU changes again and again is told of more and more seldom, and then as it is. */
 #define SAY_AGAIN_USEC USEC_PER_SEC

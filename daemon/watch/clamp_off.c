@@ -3,13 +3,13 @@
  * How clamps come off: when nobody wants them any more, on request, and what a daemon finds when it
  * starts and leaves when it ends.
  */
-#include "watch_clamp.h"
+#include "clamp.h"
 
 #include <errno.h>
 #include <string.h>
 #include <syslog.h>
 
-#include "world/privilege.h"
+#include "../world/privilege.h"
 
 #define WHAT_TO_SET                                                                                \
 	"CAP_NET_ADMIN is missing (for the service: see clamp.conf in the documentation's folder, " \
