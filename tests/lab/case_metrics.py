@@ -5,7 +5,6 @@ Prometheus that scrapes them, holds our rules and answers what the dashboard ask
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import urllib.error
@@ -14,7 +13,7 @@ import urllib.request
 
 from cases import case, equal, start
 from daemon import ROOT, config, end
-from lab import Skip
+from lab import fetched, packages
 
 PROMETHEUS = os.path.join(ROOT, "conf", "prometheus")
 HOSTS = {"H1": "192.0.2.1", "H2": "192.0.2.2", "H3": "192.0.2.3"}
@@ -22,25 +21,28 @@ COLLECTOR = "192.0.2.100"
 MTU = 9000
 
 
-def needed(*programs):
-    for program in programs:
-        if not shutil.which(program):
-            raise Skip(f"not installed: {program}")
+def needed():
+    """Where prometheus and its companions are."""
+    return fetched("prometheus", "prometheus-node-exporter",
+                   programs=("prometheus", "promtool", "prometheus-node-exporter"))
 
 
 @case("metrics rules", "the alert rules do what they promise, by promtool's clock")
 def rules(_network):
-    needed("promtool")
+    folder = needed()
     for words in (("check", "rules", "mtuwatchd.rules.yml"),
                   ("test", "rules", "mtuwatchd.rules.test.yml")):
-        done = subprocess.run(["promtool", *words], cwd=PROMETHEUS, capture_output=True, text=True,
-                              timeout=60, check=False)
+        done = promtool(folder, *words, cwd=PROMETHEUS)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def promtool_check(text):
-    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
-                          text=True, timeout=60, check=False)
+def promtool(folder, *words, **options):
+    return subprocess.run(packages.command(folder, "promtool", *words), capture_output=True,
+                          text=True, timeout=60, check=False, **options)
+
+
+def promtool_check(folder, text):
+    done = promtool(folder, "check", "metrics", input=text)
     assert done.returncode == 0 and not done.stderr.strip(), done.stderr + done.stdout
 
 
@@ -76,10 +78,11 @@ def watch(network, role, **daemon):
                         MetricsFile=textfile(network, role), **daemon))
 
 
-def spawn(network, role, *argv):
+def spawn(network, role, folder, *argv):
     log = open(os.path.join(network.directory, f"{role}-{argv[0]}.log"), "wb")
-    process = subprocess.Popen(network.spaces[role].command(*argv), stdin=subprocess.DEVNULL,
-                               stdout=log, stderr=subprocess.STDOUT)
+    words = network.spaces[role].command(*packages.command(folder, *argv))
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log,
+                               stderr=subprocess.STDOUT)
     network.stack.callback(log.close)
     network.stack.callback(end, process)
     return process
@@ -88,7 +91,7 @@ def spawn(network, role, *argv):
 class Prometheus:
     """A real one; its alerts wait two seconds instead of minutes, which promtool has tested."""
 
-    def __init__(self, network):
+    def __init__(self, network, folder):
         self.space = network.spaces["P"]
         directory = os.path.join(network.directory, "prometheus")
         os.mkdir(directory)
@@ -102,7 +105,7 @@ class Prometheus:
             file.write("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
                        "rule_files: [rules.yml]\n"
                        "scrape_configs:\n  - job_name: node\n    static_configs:\n" + targets)
-        spawn(network, "P", "prometheus", f"--config.file={directory}/prometheus.yml",
+        spawn(network, "P", folder, "prometheus", f"--config.file={directory}/prometheus.yml",
               f"--storage.tsdb.path={directory}/data", "--web.listen-address=127.0.0.1:9090",
               "--log.level=warn")
 
@@ -140,14 +143,14 @@ def dashboard_queries():
 @case("metrics fleet", "three hosts, node_exporter, Prometheus: an alert fires and clears, "
       "the dashboard has data")
 def fleet(network):
-    needed("prometheus", "prometheus-node-exporter", "promtool")
+    folder = needed()
     switch = star(network)
     daemons = {role: watch(network, role) for role in HOSTS}
     for role in HOSTS:
-        spawn(network, role, "prometheus-node-exporter", "--collector.disable-defaults",
+        spawn(network, role, folder, "prometheus-node-exporter", "--collector.disable-defaults",
               "--collector.textfile",
               f"--collector.textfile.directory={os.path.dirname(textfile(network, role))}")
-    prometheus = Prometheus(network)
+    prometheus = Prometheus(network, folder)
     any_daemon = daemons["H1"]
 
     # the fleet's matrix is whole and green
@@ -159,7 +162,7 @@ def fleet(network):
     any_daemon.wait("all pairs consistent", lambda: seen("consistent") == pairs, 90)
     equal("scrape errors", prometheus.query("node_textfile_scrape_error > 0"), [])
     for role in HOSTS:
-        promtool_check(read(textfile(network, role)))
+        promtool_check(folder, read(textfile(network, role)))
 
     # one port carries 1500 only: the pairs with that host are bad, and no other
     bad = {pair for pair in pairs if "H3" in pair}

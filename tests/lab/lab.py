@@ -13,7 +13,11 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import packages  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
 SIOCETHTOOL = 0x8946
@@ -37,6 +41,14 @@ def run(argv, text=None, timeout=60):
     if done.returncode != 0:
         raise LabError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
+
+
+def fetched(*names, programs):
+    """A folder with these packages (packages.py), "" where their programs are installed."""
+    try:
+        return packages.fetch(*names, programs=programs)
+    except packages.Missing as reason:
+        raise Skip(str(reason)) from None
 
 
 class Namespace:
