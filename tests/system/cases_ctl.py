@@ -349,6 +349,9 @@ def case_ctl_other_host():
             raise Skip(f"not installed: {program}")
     service_watching()
     os.makedirs("/run/sshd", exist_ok=True)
+    # made by the package's installation, which this may not have been
+    file_write("/run/sysusers.d/sshd.conf", "u sshd - - /run/sshd\n")
+    run("systemd-sysusers", "/run/sysusers.d/sshd.conf")
     os.makedirs("/root/.ssh", mode=0o700, exist_ok=True)
     for path in ("/run/ctl-key", "/run/ctl-host"):
         if not os.path.exists(path):
@@ -358,9 +361,10 @@ def case_ctl_other_host():
     file_write("/root/.ssh/config", "Host ctl-test\nHostname 127.0.0.1\nPort 2222\nUser root\n"
                "IdentityFile /run/ctl-key\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
                "LogLevel ERROR\n")
-    server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-p", "2222", "-h", "/run/ctl-host", "-o",
-                               "AuthorizedKeysFile=/run/ctl-authorized", "-o", "UsePAM=no", "-o",
-                               "StrictModes=no", "-o", "PermitRootLogin=yes"])
+    server = subprocess.Popen(["/usr/sbin/sshd", "-f", "/dev/null", "-D", "-p", "2222", "-h",
+                               "/run/ctl-host", "-o", "AuthorizedKeysFile=/run/ctl-authorized",
+                               "-o", "UsePAM=no", "-o", "StrictModes=no", "-o",
+                               "PermitRootLogin=yes"])
     try:
         wait_for("sshd", lambda: "2222" in run("ss", "-Hlnt"))
         expect("consistent" in ctl("-H", "ctl-test", "list"), "list by ssh")

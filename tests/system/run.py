@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Boots a real systemd in a container, installs mtuwatchd into it and runs inside.py there.
 
-The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing is
-downloaded, nothing here is changed. All mounts live in a mount namespace of their own and go with
-it. BUILD_DIR names the build to install; the journal and the console are kept there. With PACKAGE, a .deb, that one is
-installed inside, by the cases of cases_package.py. Speaks TAP.
+The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing here is
+changed. What this machine shall not have installed is added there (tests/packages.py). All mounts live
+in a mount namespace of their own and go with it. BUILD_DIR names the build to install; the journal and
+the console are kept there. With PACKAGE, a .deb, that one is installed inside, by the cases of
+cases_package.py. Speaks TAP.
 
 usage: run.py [CASE...]     a case is named by the beginning of its function's name behind "case_"
 """
@@ -20,10 +21,15 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+import packages  # noqa: E402
+
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
 PACKAGE = os.environ.get("PACKAGE", "")
 DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
+WANTED = ("openssh-server", "netplan.io", "network-manager", "ifupdown")
+WANTED_PROGRAMS = ("sshd", "netplan", "NetworkManager", "nmcli", "ifup")
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
 EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
            "etc/netplan", "etc/network", "etc/NetworkManager/system-connections", "etc/init.d", "etc/mtuwatchd", *(f"etc/rc{level}.d" for level in "0123456S"))
@@ -71,10 +77,25 @@ def build_sanitized():
                for option in json.loads(options.stdout))
 
 
+def root_add(upper):
+    """What cases want and this machine would begin to run if it were installed here. They skip where
+    it is not to be had."""
+    try:
+        folder = packages.fetch(*WANTED, programs=WANTED_PROGRAMS)
+    except packages.Missing as reason:
+        print("#", reason, flush=True)
+        return
+    if folder:
+        subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
+
+
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
+    if not PACKAGE:
+        root_add(upper)
     for path in EMPTIED:
         directory = os.path.join(upper, path)
+        shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory)
         os.setxattr(directory, "trusted.overlay.opaque", b"y")
     os.chmod(os.path.join(upper, "tmp"), 0o1777)
@@ -111,6 +132,7 @@ def root_mount(scratch):
     root_prepare(upper)
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
                     f"lowerdir=/,upperdir={upper},workdir={work}", root], check=True)
+    subprocess.run(["ldconfig", "-r", root], check=True, stderr=subprocess.DEVNULL)  # added libraries
     if not PACKAGE:
         subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
                        env=dict(os.environ, DESTDIR=root), stdout=subprocess.DEVNULL)
