@@ -73,7 +73,7 @@ def _folder(names):
         asked, folder = file.read().splitlines()
         if asked == state:
             return folder
-    folder = os.path.join(KEPT, f"{names[0]}-{_digest(*_apt_get_files(names))}")
+    folder = os.path.join(KEPT, f"{names[0]}-{_digest(*_apt_get_versions(names))}")
     with open(kept, "w", encoding="ascii") as file:
         file.write(f"{state}\n{folder}\n")
     return folder
@@ -90,15 +90,15 @@ def _apt_get(*words):
     return done.stdout
 
 
-def _apt_get_files(names):
-    """The names of the package files, versions included, that installing them would want."""
-    words = ("install", "--print-uris", *names)
+def _apt_get_versions(names):
+    """The packages, with their versions, that installing them would install."""
+    words = ("install", "--simulate", *names)
     try:
         lines = _apt_get(*words)
     except Missing:  # the lists of packages may be old, or not there yet
         _apt_get("update")
         lines = _apt_get(*words)
-    return sorted(line.split()[1] for line in lines.splitlines() if line.startswith("'"))
+    return sorted(line for line in lines.splitlines() if line.startswith("Inst "))
 
 
 def _download(names, archives):
