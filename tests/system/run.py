@@ -23,19 +23,19 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.dirname(HERE))
 import packages  # noqa: E402
+from root import UNITS, prepare, write  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
 PACKAGE = os.environ.get("PACKAGE", "")
 DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
-WANTED = ("openssh-server", "netplan.io", "network-manager", "ifupdown")
-WANTED_PROGRAMS = ("sshd", "netplan", "NetworkManager", "nmcli", "ifup")
-# Seen empty by the container: what this machine enables, logs and runs is none of its business.
-EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
-           "etc/netplan", "etc/network", "etc/NetworkManager/system-connections", "etc/init.d", "etc/mtuwatchd", *(f"etc/rc{level}.d" for level in "0123456S"))
-MASKED = ("getty.target", "systemd-logind.service", "systemd-udevd.service", "systemd-hwdb-update.service",
-          "systemd-timesyncd.service", "systemd-ask-password-wall.path", "systemd-homed.service",
-          "systemd-update-utmp-runlevel.service", "systemd-tmpfiles-clean.timer")
+# Packages, and the programs that show whether they are here already.
+WANTED = ((("openssh-server", "netplan.io", "network-manager", "ifupdown"),
+           ("sshd", "netplan", "NetworkManager", "nmcli", "ifup")),
+          (("systemd-journal-remote", "bsd-mailx", "nagios4-core", "nagios-nrpe-server",
+            "nagios-nrpe-plugin", "monitoring-plugins-basic", "icinga2-bin"),
+           ("/lib/systemd/systemd-journal-remote", "mail", "nagios4", "nrpe", "icinga2",
+            "/usr/lib/nagios/plugins/check_nrpe", "/usr/lib/nagios/plugins/check_dummy")))
 TEST_UNIT = """\
 [Unit]
 Description=Tests of mtuwatchd
@@ -64,12 +64,6 @@ def skip_all(reason):
     sys.exit(0)
 
 
-def write(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def build_sanitized():
     options = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
                              stdout=subprocess.PIPE)
@@ -80,44 +74,33 @@ def build_sanitized():
 def root_add(upper):
     """What cases want and this machine would begin to run if it were installed here. They skip where
     it is not to be had."""
-    try:
-        folder = packages.fetch(*WANTED, programs=WANTED_PROGRAMS)
-    except packages.Missing as reason:
-        print("#", reason, flush=True)
-        return
-    if folder:
-        subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
+    for names, programs in WANTED:
+        try:
+            folder = packages.fetch(*names, programs=programs)
+        except packages.Missing as reason:
+            print("#", reason, flush=True)
+            continue
+        if folder:
+            subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
 
 
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
     if not PACKAGE:
         root_add(upper)
-    for path in EMPTIED:
-        directory = os.path.join(upper, path)
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
-        os.setxattr(directory, "trusted.overlay.opaque", b"y")
-    os.chmod(os.path.join(upper, "tmp"), 0o1777)
-    write(os.path.join(upper, "etc/machine-id"), os.urandom(16).hex() + "\n")
-    write(os.path.join(upper, "etc/fstab"), "")
-    units = os.path.join(upper, "etc/systemd/system")
-    for unit in MASKED:
-        os.symlink("/dev/null", os.path.join(units, unit))
+    prepare(upper, ["mtuwatchd-test.service"])
+    units = os.path.join(upper, UNITS)
     write(os.path.join(units, "mtuwatchd-test.service"),
           TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
     if not PACKAGE and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
-    wanted = os.path.join(units, "multi-user.target.wants")
-    os.makedirs(wanted)
-    os.symlink("../mtuwatchd-test.service", os.path.join(wanted, "mtuwatchd-test.service"))
-    os.symlink("/lib/systemd/system/multi-user.target", os.path.join(units, "default.target"))
     tests = os.path.join(upper, "var/lib/mtuwatchd-test")
     os.makedirs(tests)
     for name in os.listdir(HERE):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
+    shutil.copy(os.path.join(HERE, "..", "recipes.py"), tests)
     if PACKAGE:
         shutil.copy(PACKAGE, tests)
 
