@@ -80,6 +80,11 @@ def refused(*command, timeout=90):
     return done.stderr
 
 
+def expect_not_let(complaint):
+    """It was refused for who asked: by polkit, or since a password would have to be asked for."""
+    expect("denied" in complaint or "a password has to be asked for" in complaint, complaint)
+
+
 def wait_for(what, probe, seconds=20):
     """Polls until probe() returns something true, and returns that."""
     deadline = time.monotonic() + seconds
