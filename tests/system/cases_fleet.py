@@ -46,14 +46,14 @@ def collector_make():
     authority, collector, host, *_queries = commands(SECTION)
     files_install("/etc/systemd/journal-remote.conf.d/fleet.conf")
     files_install(UPLOAD[0])
-    files_install(UPLOAD[1], RestartSec="1s")
+    files_install(UPLOAD[1], RestartSec="200ms")
     for block in (authority, collector, host):
         shell(block, cwd="/root")
 
 
 def second_host():
     texts = {path: page().files[path] for path in UPLOAD}
-    texts[UPLOAD[1]] = re.sub("RestartSec=.*", "RestartSec=1s", texts[UPLOAD[1]])
+    texts[UPLOAD[1]] = re.sub("RestartSec=.*", "RestartSec=200ms", texts[UPLOAD[1]])
     texts |= {f"/root/{name}": read(f"/root/{name}") for name in CERTIFICATES}
     texts |= {"/root/enrol": commands(SECTION)[2], "/etc/systemd/system/enrol.service": ENROL,
               CONFIG_PATH: CONFIG, "/etc/hosts": HOSTS, "/etc/hostname": "host-b\n"}

@@ -163,17 +163,9 @@ def case_recipes_printed():
     expect(not missing, f"not as written: {missing}")
 
 
-def case_recipes_journal():
-    """recipes: what journalctl is asked, it answers; a forged record is in no answer"""
-    installed("jq")
-    watching()
-    worse, critical, peer, table, follow = commands("JOURNAL")
-    with output_of(follow) as lines:
-        record_write("forged", prefix=NOBODY)
-        break_path()
-        wait_for("the fault, as it comes", lambda: lines)
-    expect(lines[0].startswith("critical: peer san-a (192.0.2.10) by eth1: black-hole: "), lines)
-    mend_path()
+def journal_answers():
+    """What journalctl is asked, it answers, and a forged record is in no answer."""
+    worse, critical, peer, table, _follow = commands("JOURNAL")
     said = shell(worse)
     expect("black-hole" in said and "Subject: The path to san-a became worse" in said, said)
     for block in (critical, peer):
@@ -221,8 +213,6 @@ def dealt_with(record):
 def units_start():
     files_install(*(path for path in page().files
                     if re.search(r"/mtu-(alerts|mismatch@|recovered@)[^/]*$", path)))
-    run("systemd-analyze", "verify", "mtu-alerts.service", "mtu-mismatch@san.service",
-        "mtu-recovered@san.service")
     shell(commands(UNITS)[0])
     wait_for("its place", lambda: os.path.exists("/var/lib/mtu-alerts/cursor"))
 
@@ -233,32 +223,43 @@ def units_stop():
     shutil.rmtree("/var/lib/mtu-alerts", ignore_errors=True)
 
 
-def case_recipes_unit():
-    """recipes: a unit for each mismatch: none lost or told twice over a stop and a kill"""
+def case_recipes_journal():
+    """recipes: the journal's answers; a unit for each mismatch, none lost or twice over a stop and a kill"""
     installed("jq")
     mail_prepare()
     watching()
     try:
         units_start()
+        run("systemd-analyze", "verify", "mtu-alerts.service", "mtu-mismatch@san.service",
+            "mtu-recovered@san.service")
         run("systemctl", "stop", "mtu-alerts.service")
-        record_write("forged", prefix=NOBODY)
-        worse = break_path()
+        with output_of(commands("JOURNAL")[-1]) as lines:
+            record_write("forged", prefix=NOBODY)
+            worse = break_path()
+            wait_for("the fault, as it comes", lambda: lines)
+        expect(lines[0].startswith("critical: peer san-a (192.0.2.10) by eth1: black-hole: "), lines)
         run("systemctl", "start", "mtu-alerts.service")
         dealt_with(worse)
         run("systemctl", "kill", "--signal=KILL", "mtu-alerts.service")
         dealt_with(mend_path())
-        mark = journal_mark()
-        record_write("x" * 300, daemon_groups())
-        dealt_with(record_write(HOSTILE, daemon_groups()))
+        journal_answers()
+        names_taken()
         subjects, texts = mails()
         expect_equal("mails", subjects, ["MTU mismatch: san-a", "MTU recovered: san-a",
                                          f"MTU mismatch: {HOSTILE}"])
         expect("Passes: 1500 of 9000" in texts[0], texts[0])
-        expect(not os.path.exists("/run/pwned"), "a name was run by a shell")
-        said = [str(record.get("MESSAGE")) for record in journal_all(mark)]
-        expect(any(text.startswith("nothing was started for xxx") for text in said), said)
     finally:
         units_stop()
 
 
-CASES = (case_recipes_printed, case_recipes_journal, case_recipes_unit)
+def names_taken():
+    """A name is a name, whatever it is made of; one that no unit can have holds up nothing."""
+    mark = journal_mark()
+    record_write("x" * 300, daemon_groups())
+    dealt_with(record_write(HOSTILE, daemon_groups()))
+    expect(not os.path.exists("/run/pwned"), "a name was run by a shell")
+    said = [str(record.get("MESSAGE")) for record in journal_all(mark)]
+    expect(any(text.startswith("nothing was started for xxx") for text in said), said)
+
+
+CASES = (case_recipes_printed, case_recipes_journal)
