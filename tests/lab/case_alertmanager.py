@@ -154,7 +154,8 @@ def told(received):
     return [(one["groupLabels"]["alertname"], one["status"], len(one["alerts"])) for one in received]
 
 
-@case("alertmanager fleet", "a port that three hosts meet is one mail and one call; what it explains is kept back")
+@case("alertmanager fleet", "a port that three hosts meet is one mail and one call; what it explains "
+      "is kept back")
 def fleet(network):
     folders = both_needed()
     switch = star(network)

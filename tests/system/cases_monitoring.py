@@ -7,8 +7,8 @@ import re
 import shutil
 import time
 
-from cases_recipes import (CTL, NOBODY, break_path, commands, files_install, installed, mend_path, page, shell,
-                           units_start, units_stop, watching)
+from cases_recipes import (CTL, NOBODY, break_path, commands, files_install, installed, mend_path,
+                           page, shell, units_start, units_stop, watching)
 from world import MANAGER, expect, expect_not_let, file_write, refused, run, wait_for
 
 RULES = "/etc/polkit-1/rules.d/50-mtuwatchd-monitoring.rules"
