@@ -56,9 +56,10 @@ class SecondHost:
     def __exit__(self, *_exception):
         # Its first process ends all of them.
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        with open(children, encoding="ascii") as text:
-            for child in text.read().split():
-                os.kill(int(child), signal.SIGKILL)
+        if self.process.poll() is None:
+            with open(children, encoding="ascii") as text:
+                for child in text.read().split():
+                    os.kill(int(child), signal.SIGKILL)
         self.process.wait()
         run("umount", "--lazy", self.root)
         run("ip", "-n", "switch", "link", "del", "port-c")
