@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from root import UNITS, prepare, write
+from root import prepare, write
 from world import LINK_MTU, expect, run
 
 NAME = "host-b"
