@@ -5,8 +5,8 @@
 The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing here is
 changed. What this machine shall not have installed is added there (tests/packages.py). All mounts live
 in a mount namespace of their own and go with it. BUILD_DIR names the build to install; the journal and
-the console are kept there. With PACKAGE, a .deb, that one is installed inside, by the cases of
-cases_package.py. Speaks TAP.
+the console are kept there. With PACKAGES (a .deb, and an .rpm behind a colon) these are installed
+inside instead, by the cases of cases_package.py. Speaks TAP.
 
 usage: run.py [CASE...]     a case is named by the beginning of its function's name behind "case_"
 """
@@ -25,11 +25,13 @@ sys.path.append(os.path.dirname(HERE))
 import packages  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
-PACKAGE = os.environ.get("PACKAGE", "")
+PACKAGES = os.environ.get("PACKAGES", "").split(":") if "PACKAGES" in os.environ else []
 DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
-WANTED = ("openssh-server", "netplan.io", "network-manager", "ifupdown")
-WANTED_PROGRAMS = ("sshd", "netplan", "NetworkManager", "nmcli", "ifup")
+# Packages that the cases want beside what is installed here, and their programs.
+WANTED = (("openssh-server", "netplan.io", "network-manager", "ifupdown"),
+          ("sshd", "netplan", "NetworkManager", "nmcli", "ifup"))
+WANTED_RPM = (("rpm", "rpmlint"), ("rpm",))
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
 EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
            "etc/netplan", "etc/network", "etc/NetworkManager/system-connections", "etc/init.d", "etc/mtuwatchd", *(f"etc/rc{level}.d" for level in "0123456S"))
@@ -42,6 +44,7 @@ Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
+Environment=BUILD_DIR={build}
 ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
@@ -77,11 +80,10 @@ def build_sanitized():
                for option in json.loads(options.stdout))
 
 
-def root_add(upper):
-    """What cases want and this machine would begin to run if it were installed here. They skip where
-    it is not to be had."""
+def root_add(upper, names, programs):
+    """What cases want and this machine is not to have installed. They skip where it cannot be had."""
     try:
-        folder = packages.fetch(*WANTED, programs=WANTED_PROGRAMS)
+        folder = packages.fetch(*names, programs=programs)
     except packages.Missing as reason:
         print("#", reason, flush=True)
         return
@@ -91,8 +93,7 @@ def root_add(upper):
 
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
-    if not PACKAGE:
-        root_add(upper)
+    root_add(upper, *(WANTED_RPM if PACKAGES else WANTED))
     for path in EMPTIED:
         directory = os.path.join(upper, path)
         shutil.rmtree(directory, ignore_errors=True)
@@ -105,8 +106,8 @@ def root_prepare(upper):
     for unit in MASKED:
         os.symlink("/dev/null", os.path.join(units, unit))
     write(os.path.join(units, "mtuwatchd-test.service"),
-          TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
-    if not PACKAGE and build_sanitized():
+          TEST_UNIT.format(build=os.path.abspath(BUILD), cases=" ".join(sys.argv[2:])))
+    if not PACKAGES and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
     wanted = os.path.join(units, "multi-user.target.wants")
@@ -118,8 +119,8 @@ def root_prepare(upper):
     for name in os.listdir(HERE):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
-    if PACKAGE:
-        shutil.copy(PACKAGE, tests)
+    for path in PACKAGES:
+        shutil.copy(path, tests)
 
 
 def root_mount(scratch):
@@ -133,7 +134,7 @@ def root_mount(scratch):
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
                     f"lowerdir=/,upperdir={upper},workdir={work}", root], check=True)
     subprocess.run(["ldconfig", "-r", root], check=True, stderr=subprocess.DEVNULL)  # added libraries
-    if not PACKAGE:
+    if not PACKAGES:
         subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
                        env=dict(os.environ, DESTDIR=root), stdout=subprocess.DEVNULL)
     return root
