@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-import rpm_package
-from rpm_package import packages as fetched
+sys.dont_write_bytecode = True
+import rpm_package  # noqa: E402
+from rpm_package import packages as fetched  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..")
