@@ -158,11 +158,14 @@ def shown(root, seconds, *command):
     timer = threading.Timer(seconds, process.terminate)
     timer.start()
     last = ""
-    for line in process.stdout:
-        last = line.strip() or last
-        print("# |", line.rstrip(), flush=True)  # not counted as this suite's own
-    timer.cancel()
-    return process.wait(), last
+    try:
+        for line in process.stdout:
+            last = line.strip() or last
+            print("# |", line.rstrip(), flush=True)  # not counted as this suite's own
+        return process.wait(), last
+    finally:
+        timer.cancel()
+        process.terminate()
 
 
 def case_test(root):
