@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The three commands on a fresh Debian: a minimal system, a clean clone, and nothing else.
+"""The three commands on a fresh Debian: a minimal system, a clean clone, and nothing else. Then the
+package's own test there, which runs the lab with what it has installed.
 
 The packages come from where this machine gets its own. The new system is a folder below /var/tmp,
 gone afterwards, and entered by chroot in a mount namespace of its own. FRESH_SUITES chooses what
-`./run test` runs there (default: all). Speaks TAP.
+`./run test` runs there and FRESH_CASES what the package's test does (default: all). Speaks TAP.
 """
 
 import glob
@@ -150,25 +151,43 @@ def case_demo(root):
     expect("<== narrow" in done.stdout and "The copy is through" in done.stdout, done.stdout)
 
 
+def shown(root, seconds, *command):
+    """Runs a command, each line shown; returns its exit status and the last line."""
+    process = subprocess.Popen(chrooted(root, *command), text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    timer = threading.Timer(seconds, process.terminate)
+    timer.start()
+    last = ""
+    try:
+        for line in process.stdout:
+            last = line.strip() or last
+            print("# |", line.rstrip(), flush=True)  # not counted as this suite's own
+        return process.wait(), last
+    finally:
+        timer.cancel()
+        process.terminate()
+
+
 def case_test(root):
     """./run test installs what the tests need, runs them and counts"""
     suites = os.environ.get("FRESH_SUITES", "").split()
-    process = subprocess.Popen(chrooted(root, CHECKOUT + "/run", "test", *suites), text=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, errors="replace")
-    timer = threading.Timer(1200, process.terminate)
-    timer.start()
-    last = ""
-    for line in process.stdout:
-        last = line.strip() or last
-        print("# |", line.rstrip(), flush=True)  # not counted as this suite's own
-    timer.cancel()
+    status, last = shown(root, 1200, CHECKOUT + "/run", "test", *suites)
     counted = COUNTED.match(last)
     expect(counted, f"the last line is {last!r}")
-    expect(process.wait() == 0 and counted.group(2) == "0", f"exit {process.returncode}: {last}")
+    expect(status == 0 and counted.group(2) == "0", f"exit {status}: {last}")
 
 
-CASES = (case_not_root, case_demo, case_watch, case_test)
+def case_package(root):
+    """autopkgtest builds the package with what it says it needs, installs it and runs the lab with it"""
+    status, last = shown(root, 1500, "sh", "-c", "apt-get -qq -y --no-install-recommends install "
+                         f"autopkgtest git && git clone -q {CHECKOUT} /srv/package && "
+                         "exec autopkgtest --env=DEB_BUILD_OPTIONS=nocheck "
+                         f"--env=LAB_CASES={os.environ.get('FRESH_CASES', '')!r} /srv/package "
+                         "-- null")
+    expect(status == 0, f"exit {status}: {last}")
+
+
+CASES = (case_not_root, case_demo, case_watch, case_test, case_package)
 
 
 def inside_namespace():

@@ -12,7 +12,7 @@ from case_clamp import (CLAMPED, PROTOCOL, RELEASED, YIELDED, clamps, refused, r
                         wait_clamps)
 from case_clamp_link import QUICK, begin, mtus, wait_mtu
 from cases import black_hole, case, consistent, equal, holds, never, start
-from daemon import BINARY, BusError, config
+from daemon import CTL, BusError, config
 from topology import (A, B, BITS, FAMILIES, FAR, R1, direct, limit, multipath, net, routed, switched)
 
 HOST = {"ipv4": 32, "ipv6": 128}
@@ -346,7 +346,7 @@ def bus_user(lab):
 
 def status(daemon, name):
     """What the tool tells of it."""
-    return subprocess.run([os.path.join(os.path.dirname(BINARY), "mtuwatchctl"), "status", name],
+    return subprocess.run([CTL, "status", name],
                           env=daemon.environment(), capture_output=True, text=True).stdout
 
 

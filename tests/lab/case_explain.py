@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """explain, measure and the demo, over real networks."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,42 +11,17 @@ import time
 
 import topology
 from cases import case, consistent, equal, start
-from daemon import BINARY, config, end
+from daemon import CTL, config, end
 from lab import LabError, Skip, run
 
-CTL = os.environ.get("MTUWATCHCTL", os.path.join(os.path.dirname(BINARY), "mtuwatchctl"))
 HERE = os.path.dirname(os.path.abspath(__file__))
-# A forwarder in user space that spends the same time on each packet, whatever its size: so much that
-# this, and not what else the machine does, is the limit.
-FORWARDER = """
-import select, socket, time
-COST = 1 / 4000
-ends = []
-for device in ("left", "right"):
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-    sock.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
-    sock.setsockopt(263, 23, 1)  # PACKET_IGNORE_OUTGOING
-    sock.bind((device, 0))
-    sock.setblocking(False)
-    ends.append(sock)
-other = {ends[0]: ends[1], ends[1]: ends[0]}
-print("ready", flush=True)
-free = time.monotonic()
-while True:
-    for sock in select.select(ends, [], [])[0]:
-        for _ in range(8):
-            try:
-                other[sock].send(sock.recv(65536))
-            except (BlockingIOError, OSError):
-                break
-            free = max(free, time.monotonic() - 0.05) + COST
-        time.sleep(max(0, free - time.monotonic()))
-"""
+# Of one processor, in percent, for both ends of a measurement together.
+PROCESSOR_SHARE = 30
 TRICKLE = "tbf rate {} burst 64kb latency 50ms"
 
 
-def ctl(daemon, *words, status=0, locale="C.UTF-8", timeout=200):
-    done = subprocess.run(daemon.space.command(CTL, *words), capture_output=True, text=True,
+def ctl(daemon, *words, status=0, locale="C.UTF-8", timeout=200, prefix=()):
+    done = subprocess.run([*prefix, *daemon.space.command(CTL, *words)], capture_output=True, text=True,
                           timeout=timeout, stdin=subprocess.DEVNULL, check=False,
                           env={**daemon.environment(), "LC_ALL": locale})
     assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
@@ -137,10 +113,28 @@ def explain_stack(lab):
 
 # --- measure ---
 
-def server(lab, space):
+def slowed(lab):
+    """The words that run a command with a small share of a processor, so that this is the limit
+    and the other cases have the rest. Without such a group the whole of one is the limit."""
+    for root, file, text in (("/sys/fs/cgroup", "cpu.max", f"{PROCESSOR_SHARE}000 100000"),
+                             ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", f"{PROCESSOR_SHARE}000")):
+        group = os.path.join(root, f"{lab.prefix}-slowed")
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        lab.stack.callback(os.rmdir, group)
+        with contextlib.suppress(OSError), \
+                open(os.path.join(group, file), "r+", encoding="ascii") as limit:
+            limit.write(text)
+            return ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
+    return ()
+
+
+def server(lab, space, *prefix):
     if not shutil.which("iperf3"):
         raise Skip("needs iperf3")
-    process = subprocess.Popen(space.command("iperf3", "-s"), stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([*prefix, *space.command("iperf3", "-s")], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lab.stack.callback(end, process)
     until = time.monotonic() + 20
@@ -150,42 +144,44 @@ def server(lab, space):
     return process
 
 
-def measured(daemon, *words):
-    shown = json.loads(ctl(daemon, "measure", "b", "--json=short", *words))
+def measured(daemon, *words, prefix=()):
+    shown = json.loads(ctl(daemon, "measure", "b", "--json=short", *words, prefix=prefix))
     return {(one["MTU"], one["Direction"]): one for one in shown["Series"]}
 
 
-def forwarded(lab):
-    """A-F-B, where F takes its time for each packet."""
-    a, b, middle = lab.space("A"), lab.space("B"), lab.space("F")
-    lab.link(a, "eth0", middle, "left", 9000)
-    lab.link(middle, "right", b, "eth0", 9000)
-    middle.sysctl("net.ipv6.conf.all.disable_ipv6", 1)
-    a.address("eth0", "192.0.2.1/24")
-    b.address("eth0", "192.0.2.2/24")
-    process = subprocess.Popen(middle.command(sys.executable, "-c", FORWARDER), text=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    lab.stack.callback(lambda: (end(process), process.stdout.close()))
-    equal("the forwarder", process.stdout.readline().strip(), "ready")
-    return a, b
+def processor_bound(lab, offloads):
+    """A-F-B, where F routes and the processor is the limit. Without offloads each packet costs it;
+    with them 64 KiB go through as one, whatever the MTU."""
+    lab.with_offloads = offloads
+    a, f, b = lab.space("A"), lab.space("F", router=True), lab.space("B")
+    lab.link(a, "eth0", f, "left", 9000)
+    lab.link(f, "right", b, "eth0", 9000)
+    a.address("eth0", "192.0.2.1/25")
+    f.address("left", "192.0.2.2/25")
+    f.address("right", "192.0.2.130/25")
+    b.address("eth0", "192.0.2.129/25")
+    a.route("add default via 192.0.2.2")
+    b.route("add default via 192.0.2.130")
+    prefix = slowed(lab)
+    server(lab, b, *prefix)
+    daemon = start(lab, a, config({"b": {"Address": "192.0.2.129"}}, Interval="1h"))
+    consistent(daemon, "b", 9000)
+    return daemon, prefix
 
 
-def gain(daemon):
+def measured_until(daemon, prefix, *worth):
     """What is measured; again where a busy machine made the runs too different to tell."""
     for _ in range(4):
-        series = measured(daemon, "--time=1s", "--runs=3")
-        if all(series[9000, way]["Worth"] == "faster" for way in ("forward", "return")):
+        series = measured(daemon, "--time=1s", "--runs=3", prefix=prefix)
+        if all(series[9000, way]["Worth"] in worth for way in ("forward", "return")):
             break
     return series
 
 
-@case("measure-gain", "where a packet costs a processor's time, 9000 is faster than 1500")
+@case("measure-gain", "where the processor is the limit and each packet costs it, 9000 is faster")
 def measure_gain(lab):
-    a, b = forwarded(lab)
-    server(lab, b)
-    daemon = start(lab, a, config({"b": {"Address": "192.0.2.2"}}, Interval="1h"))
-    consistent(daemon, "b", 9000)
-    series = gain(daemon)
+    daemon, prefix = processor_bound(lab, offloads=False)
+    series = measured_until(daemon, prefix, "faster")
     equal("series", set(series), {(1500, "forward"), (1500, "return"), (9000, "forward"),
                                   (9000, "return")})
     for way in ("forward", "return"):
@@ -196,6 +192,14 @@ def measure_gain(lab):
         assert large["MedianBitsPerSecond"] > 1.3 * small["MedianBitsPerSecond"], (small, large)
         assert all(one["CPUSender"] > 0 for one in large["Runs"]), large
         equal("worth", large["Worth"], "faster")
+
+
+@case("measure-offloads", "where offloads make both sizes cost the same, there is no gain: stay at 1500")
+def measure_offloads(lab):
+    daemon, prefix = processor_bound(lab, offloads=True)
+    series = measured_until(daemon, prefix, "none")
+    for way in ("forward", "return"):
+        equal(f"worth {way}", series[9000, way]["Worth"], "none")
 
 
 @case("measure-no-gain", "a line that is the limit gains nothing by larger packets")

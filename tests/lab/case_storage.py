@@ -7,6 +7,7 @@ mount table and a sysfs of the daemon's own, laid over the real ones in its moun
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -40,7 +41,9 @@ class Host(Daemon):
         return words
 
     def inside(self, *words):
-        done = subprocess.run(["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", *words],
+        # its root as well: where all this runs in a chroot that is not the namespace's own
+        place = f"/proc/{self.process.pid}"
+        done = subprocess.run(["nsenter", f"--mount={place}/ns/mnt", f"--root={place}/root", *words],
                               capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == 0, f"{words}: {done.stderr}"
 
@@ -172,7 +175,8 @@ def storage_storm(network):
 
 
 MANY = """
-import socket, sys
+import resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
 server = socket.create_server((sys.argv[1], int(sys.argv[2])), backlog=512)
 opened = []
 print("listens", flush=True)
@@ -186,6 +190,7 @@ for line in sys.stdin:
 def storage_churn(network):
     a, b = direct(network)
     opened = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))  # a login has 1024
     server = subprocess.Popen(b.command("python3", "-c", MANY, B["ipv4"], "2049"), text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     network.stack.callback(end, server)

@@ -19,6 +19,7 @@ from lab import LabError, Skip
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("MTUWATCHD", os.path.join(ROOT, "build", "daemon", "mtuwatchd"))
+CTL = os.environ.get("MTUWATCHCTL", os.path.join(os.path.dirname(BINARY), "mtuwatchctl"))
 DEADLINE = 40.0  # seconds; what is waited for comes much sooner, unless something is wrong
 NAME = "org.mtuwatch1"
 BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

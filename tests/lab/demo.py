@@ -17,10 +17,9 @@ import threading
 import time
 
 import topology
-from daemon import BINARY, Daemon, config
+from daemon import BINARY, CTL, Daemon, config
 from lab import Lab, LabError, Skip
 
-CTL = os.environ.get("MTUWATCHCTL", os.path.join(os.path.dirname(BINARY), "mtuwatchctl"))
 SAN = topology.B["ipv4"]
 MOST = 25  # seconds to wait for anything; it comes much sooner
 

@@ -173,6 +173,7 @@ class Lab:
         self.name = name
         self.prefix = f"mw{os.getpid()}"
         self.spaces = {}
+        self.with_offloads = False
         self.stack = contextlib.ExitStack()
 
     def __enter__(self):
@@ -206,7 +207,8 @@ class Lab:
         run(["ip", "link", "add", a_device, "mtu", str(mtu), "netns", a.name, "type", "veth",
              "peer", "name", b_device, "mtu", str(b_mtu or mtu), "netns", b.name])
         for space, device in ((a, a_device), (b, b_device)):
-            space.offloads_off(device)
+            if not self.with_offloads:
+                space.offloads_off(device)
             if "br0" in space.ip("-br link show type bridge") and space.role.startswith("S"):
                 space.ip(f"link set {device} master br0")
             if up:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds the Debian package twice, and has it installed, upgraded, removed and purged on a real
-systemd in a container (tests/system). Speaks TAP. Nothing is installed here.
+"""Builds the Debian package twice and the RPM package once, and has them installed, upgraded and removed
+on a real systemd in a container (tests/system). Speaks TAP. Nothing is installed here.
 """
 
 import glob
@@ -12,11 +12,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import rpm_package  # noqa: E402
+from rpm_package import packages as fetched  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..")
 SYSTEM = os.path.join(HERE, "..", "system", "run.py")
 NEEDED = ("dpkg-buildpackage", "dh", "lintian", "git")
-IN_CONTAINER = 4  # cases of tests/system/cases_package.py
+IN_CONTAINER = 8  # cases of tests/system/cases_package.py
 
 
 class Tap:
@@ -31,6 +35,10 @@ class Tap:
         print(f"{'not ok' if complaint else 'ok'} {self.count} - {name}", flush=True)
         for line in (complaint or "").splitlines():
             print("#", line, flush=True)
+
+    def skip(self, reason, name):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {reason}", flush=True)
 
 
 def source_copy(folder):
@@ -81,17 +89,44 @@ def lintian(folder):
     return "\n".join(tags) if tags or done.returncode == 0 else done.stdout
 
 
-def container(tap, folder):
+def main_package(folder):
+    return next(path for path in packages(folder) if "dbgsym" not in path)
+
+
+def rpm_build(tap, folder, deb):
+    """Returns the RPM package, None where there is none."""
+    names = ("the RPM package builds", "it has the files of the Debian package",
+             "rpmlint has nothing to say")
+    try:
+        programs = fetched.fetch(*rpm_package.WANTED, programs=rpm_package.PROGRAMS)
+    except fetched.Missing as reason:
+        for name in names:
+            tap.skip(reason, name)
+        return None
+    copy = os.path.join(folder, "source")
+    source_copy(copy)
+    complaint = rpm_package.build(programs, copy, folder)
+    tap.say(complaint, names[0])
+    path = rpm_package.package(folder)
+    tap.say(rpm_package.same_files(programs, path, deb) if path else "there is none", names[1])
+    tap.say(rpm_package.lint(programs, path) if path else "there is none", names[2])
+    return path
+
+
+def container(tap, *paths):
     """The cases inside, under our own numbers."""
-    main = [path for path in packages(folder) if "dbgsym" not in path]
     process = subprocess.Popen([sys.executable, SYSTEM], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, errors="replace",
-                               env=dict(os.environ, PACKAGE=main[0]))
+                               env=dict(os.environ, PACKAGES=":".join(paths)))
     seen = 0
     for line in process.stdout:
         if line.startswith(("ok ", "not ok ")):
             seen += 1
-            tap.say("" if line.startswith("ok") else "see below", line.split(" - ", 1)[-1].rstrip())
+            name, _, reason = line.split(" - ", 1)[-1].rstrip().partition(" # SKIP ")
+            if reason:
+                tap.skip(reason, name)
+            else:
+                tap.say("" if line.startswith("ok") else "see below", name)
         elif not line.startswith("1.."):
             print(line, end="", flush=True)
     process.wait()
@@ -104,9 +139,9 @@ def main():
     if missing or os.geteuid() != 0:
         print(f"1..0 # SKIP needs {' '.join(missing) or 'root'}", flush=True)
         return 0
-    tap = Tap(3 + IN_CONTAINER)
+    tap = Tap(6 + IN_CONTAINER)
     with tempfile.TemporaryDirectory(prefix="mtuwatchd-package.") as scratch:
-        folders = [os.path.join(scratch, name) for name in ("one", "another-one")]
+        folders = [os.path.join(scratch, name) for name in ("one", "another-one", "rpm")]
         complaint = package_build(folders[0])
         tap.say(complaint, "the package builds")
         if complaint:
@@ -116,7 +151,9 @@ def main():
         tap.say(complaint or difference(digests(folders[0]), digests(folders[1])),
                 "two builds differ in no byte")
         tap.say(lintian(folders[0]), "lintian has nothing to say, pedantic ones included")
-        container(tap, folders[0])
+        deb = main_package(folders[0])
+        rpm = rpm_build(tap, folders[2], deb)
+        container(tap, deb, *([rpm] if rpm else []))
     return int(tap.failed)
 
 

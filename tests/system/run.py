@@ -5,8 +5,8 @@
 The container's root is an overlay of this machine's own, its upper side on a tmpfs: nothing here is
 changed. What this machine shall not have installed is added there (tests/packages.py). All mounts live
 in a mount namespace of their own and go with it. BUILD_DIR names the build to install; the journal and
-the console are kept there. With PACKAGE, a .deb, that one is installed inside, by the cases of
-cases_package.py. Speaks TAP.
+the console are kept there. With PACKAGES (a .deb, and an .rpm behind a colon) these are installed
+inside instead, by the cases of cases_package.py. Speaks TAP.
 
 usage: run.py [CASE...]     a case is named by the beginning of its function's name behind "case_"
 """
@@ -22,11 +22,12 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.dirname(HERE))
+sys.dont_write_bytecode = True
 import packages  # noqa: E402
 from root import UNITS, prepare, write  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
-PACKAGE = os.environ.get("PACKAGE", "")
+PACKAGES = os.environ.get("PACKAGES", "").split(":") if "PACKAGES" in os.environ else []
 DEADLINE = 400
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Packages, and the programs that show whether they are here already.
@@ -36,12 +37,15 @@ WANTED = ((("openssh-server", "netplan.io", "network-manager", "ifupdown"),
             "nagios-nrpe-plugin", "monitoring-plugins-basic", "icinga2-bin"),
            ("/lib/systemd/systemd-journal-remote", "mail", "nagios4", "nrpe", "icinga2",
             "/usr/lib/nagios/plugins/check_nrpe", "/usr/lib/nagios/plugins/check_dummy")))
+# Where packages are tested instead.
+WANTED_BY_PACKAGES = ((("rpm", "rpmlint"), ("rpm",)),)
 TEST_UNIT = """\
 [Unit]
 Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
+Environment=BUILD_DIR={build}
 ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
@@ -71,28 +75,26 @@ def build_sanitized():
                for option in json.loads(options.stdout))
 
 
-def root_add(upper):
-    """What cases want and this machine would begin to run if it were installed here. They skip where
-    it is not to be had."""
-    for names, programs in WANTED:
-        try:
-            folder = packages.fetch(*names, programs=programs)
-        except packages.Missing as reason:
-            print("#", reason, flush=True)
-            continue
-        if folder:
-            subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
+def root_add(upper, names, programs):
+    """What cases want and this machine is not to have installed. They skip where it cannot be had."""
+    try:
+        folder = packages.fetch(*names, programs=programs)
+    except packages.Missing as reason:
+        print("#", reason, flush=True)
+        return
+    if folder:
+        subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
 
 
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
-    if not PACKAGE:
-        root_add(upper)
+    for names, programs in WANTED_BY_PACKAGES if PACKAGES else WANTED:
+        root_add(upper, names, programs)
     prepare(upper, ["mtuwatchd-test.service"])
     units = os.path.join(upper, UNITS)
     write(os.path.join(units, "mtuwatchd-test.service"),
-          TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
-    if not PACKAGE and build_sanitized():
+          TEST_UNIT.format(build=os.path.abspath(BUILD), cases=" ".join(sys.argv[2:])))
+    if not PACKAGES and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
     tests = os.path.join(upper, "var/lib/mtuwatchd-test")
@@ -101,8 +103,8 @@ def root_prepare(upper):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
     shutil.copy(os.path.join(HERE, "..", "recipes.py"), tests)
-    if PACKAGE:
-        shutil.copy(PACKAGE, tests)
+    for path in PACKAGES:
+        shutil.copy(path, tests)
 
 
 def root_mount(scratch):
@@ -116,7 +118,7 @@ def root_mount(scratch):
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
                     f"lowerdir=/,upperdir={upper},workdir={work}", root], check=True)
     subprocess.run(["ldconfig", "-r", root], check=True, stderr=subprocess.DEVNULL)  # added libraries
-    if not PACKAGE:
+    if not PACKAGES:
         subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
                        env=dict(os.environ, DESTDIR=root), stdout=subprocess.DEVNULL)
     return root
