@@ -52,7 +52,7 @@ def descriptors(lab):
         return len(all_peers) == count and all(
             one["Verdict"] == ("black-hole" if int(name[1:]) < 16 else "consistent")
             for name, one in all_peers.items())
-    daemon.wait("the true verdicts", right, 200 if FULL else 60)
+    daemon.wait("the true verdicts", right, 200 if FULL else 120)
     wrong = [r["MESSAGE"] for r in daemon.alerts() if r.get("MTUWATCH_VERDICT") != "black-hole"]
     equal("wrong verdicts", wrong, [])
     print(f"{count} peers, 32 descriptors: 16 black holes and {count - 16} consistent, 0 wrong")

@@ -153,6 +153,8 @@ class Troubled:
             self.fault("crashes", what, f"ended with {status} {words} {sanitizer}")
         elif right is False:
             self.fault("hangs", what, f"does not come to the true verdicts: {self.last}")
+        elif status in (77, 78) and not re.search("EPERM|EINVAL", what):
+            self.fault("ends for good", what, f"of what passes: {status}, {words!r}")
         elif right is None and not names_what_failed(words):
             self.fault("unclear ends", what, f"ended with {status}, saying {words!r}")
         elif right is None:
