@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <sysexits.h>
@@ -308,13 +309,19 @@ static int parse_arguments(int argc, char **argv, struct arguments *ret)
 
 static int complain(const char *what, int error)
 {
-	if (error == -EPERM || error == -EACCES) {
-		fputs("mtuwatchd: CAP_NET_RAW is needed to send probes: run as root, or start the "
-		      "service\n", stderr);
-		return EXIT_PRIVILEGE;
-	}
 	fprintf(stderr, "mtuwatchd: %s: %s\n", what, strerror(-error));
 	return EXIT_UNABLE;
+}
+
+static int complain_start(const char *what, int error)
+{
+	bool refused = error == -EPERM || error == -EACCES;
+
+	if (!refused || strcmp(what, WATCH_PROBES) != 0)
+		return complain(what, error);
+	fputs("mtuwatchd: CAP_NET_RAW is needed to send probes: run as root, or start the service\n",
+	      stderr);
+	return EXIT_PRIVILEGE;
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -367,12 +374,12 @@ static int run_daemon(sd_event *event, struct watch *watch)
 	if (r >= 0 && !getenv("NOTIFY_SOCKET"))
 		r = foreground_new(&foreground, event, watch);
 	if (r < 0)
-		return complain("starting", r);
+		return complain("signals, the watchdog or the screen", r);
 	sd_notify(0, "READY=1");
 	r = sd_event_loop(event);
 	sd_notify(0, "STOPPING=1");
 	foreground_free(foreground);
-	return r < 0 ? complain("running", r) : EXIT_SUCCESS;
+	return r < 0 ? complain("the event loop", r) : EXIT_SUCCESS;
 }
 
 static void on_settled(void *userdata)
@@ -388,7 +395,7 @@ static int run_once(sd_event *event, struct watch *watch, enum report_form form)
 	watch_when_settled(watch, on_settled, event);
 	r = sd_event_loop(event);
 	if (r < 0)
-		return complain("running", r);
+		return complain("the event loop", r);
 	if (form == REPORT_TABLE) {
 		bool terminal = isatty(STDOUT_FILENO);
 		struct report_style style = {
@@ -419,15 +426,16 @@ static int run_watch(const struct arguments *arguments, struct config *config)
 	};
 	struct watch *watch = NULL;
 	sd_event *event = NULL;
+	const char *failed;
 	int status, r = open_loop(&event);
 
 	if (r < 0) {
 		config_free(config);
-		return complain("event loop", r);
+		return complain("the event loop", r);
 	}
-	r = watch_new(&watch, event, config, &options);
+	r = watch_new(&watch, event, config, &options, &failed);
 	if (r < 0)
-		status = complain("starting", r);
+		status = complain_start(failed, r);
 	else
 		status = once ? run_once(event, watch, arguments->form) : run_daemon(event, watch);
 	watch_free(watch);
@@ -435,19 +443,34 @@ static int run_watch(const struct arguments *arguments, struct config *config)
 	return status;
 }
 
+/* What is written wrong, or where nothing is to be read, does not mend itself; memory, descriptors
+ * and disks may. */
+static int config_status(int error)
+{
+	static const int lasting[] = { EINVAL, ENOENT, EACCES, EPERM, EISDIR, ENOTDIR, ELOOP,
+				       ENAMETOOLONG, EFBIG };
+
+	for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
+		if (error == -lasting[i])
+			return EXIT_CONFIG;
+	return EXIT_UNABLE;
+}
+
+/* The exit status, 0 when it is loaded. */
 static int load_config(const struct arguments *arguments, struct config **ret)
 {
 	char *error = NULL;
 	int r = config_load(arguments->config_path, ret, &error);
 
 	if (r >= 0)
-		return 0;
+		return EXIT_SUCCESS;
 	for (char *line = error ? strtok(error, "\n") : NULL; line; line = strtok(NULL, "\n"))
 		fprintf(stderr, "mtuwatchd: %s\n", line);
-	if (!error)
+	/* there may have been no memory for words */
+	if (!error || !error[0])
 		fprintf(stderr, "mtuwatchd: configuration: %s\n", strerror(-r));
 	free(error);
-	return r;
+	return config_status(r);
 }
 
 static int run_release(void)
@@ -466,12 +489,14 @@ static int run_release(void)
 static int run(const struct arguments *arguments)
 {
 	struct config *config = NULL;
+	int status;
 
 	/* whatever is in the configuration */
 	if (arguments->mode == MODE_RELEASE)
 		return run_release();
-	if (load_config(arguments, &config) < 0)
-		return EXIT_CONFIG;
+	status = load_config(arguments, &config);
+	if (status != EXIT_SUCCESS)
+		return status;
 	if (arguments->mode == MODE_TEST_CONFIG) {
 		config_print(config, stdout);
 		config_free(config);
@@ -492,12 +517,24 @@ static void open_standard_files(void)
 		close(fd);
 }
 
+/* A peer may need one for each flow. Where it is not allowed they take turns. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };
 	int status, r;
 
 	open_standard_files();
+	raise_descriptors();
 	r = parse_arguments(argc, argv, &arguments);
 	if (r == -EINVAL)
 		status = EX_USAGE;

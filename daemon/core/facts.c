@@ -2,6 +2,8 @@
 /* The little that can be said of an address without asking anybody. */
 #include "facts.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 uint64_t probe_nonce(enum probe_kind kind, uint64_t nonce, uint16_t sequence)
@@ -38,4 +40,14 @@ bool address_is_link_local(const struct address *address)
 	/* RFC 4291 section 2.5.6: fe80::/10 */
 	return address->family == ADDRESS_IPV6 && address->bytes[0] == 0xfe &&
 	       (address->bytes[1] & 0xc0) == 0x80;
+}
+
+bool error_is_shortage(int error)
+{
+	static const int shortages[] = {ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, EIO, ENOSPC, EADDRINUSE};
+
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++)
+		if (error == -shortages[i])
+			return true;
+	return false;
 }

@@ -187,6 +187,9 @@ struct answer {
 	int error;             /* ANSWER_UNREACHABLE, ANSWER_REFUSED: negative errno */
 };
 
+/* This host was short of something: it tells nothing of the path. A full queue, ENOBUFS, may. */
+bool error_is_shortage(int error);
+
 /*
  * The nonce of probe number `sequence` of a round: its own for a SYN. Numbers of SYNs that differ
  * little would be taken for each other where an answer acknowledges their data as well.

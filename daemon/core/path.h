@@ -59,6 +59,13 @@ struct dossier {
 	struct findings findings;
 };
 
+/* What a path that is due waits for, so that its round can begin. */
+enum path_wait {
+	WAITS_FOR_TIME,   /* it is not due, or its turn comes */
+	WAITS_FOR_BUDGET, /* see pace_room() */
+	WAITS_FOR_PORT,   /* which others have now */
+};
+
 struct path {
 	/* what it is; the owner's */
 	struct address address;           /* ADDRESS_NONE: not resolved yet */
@@ -74,7 +81,7 @@ struct path {
 	bool discovered;                  /* nobody asked for it to be watched */
 	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
 	bool admitted;                    /* the next check has its turn: see pace_admit() */
-	bool held;                        /* it waits for room in the budget: see pace_room() */
+	enum path_wait waits;
 	uint64_t phase_usec;              /* its place within the interval */
 
 	/* what the kernel says */

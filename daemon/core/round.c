@@ -191,9 +191,13 @@ static bool round_was_dropped(const struct round *round, const struct try *now)
 	return before > 0;
 }
 
+#define SHORT_MOST 4U /* controls */
+
 static void round_refused(struct round *round, const struct answer *answer, struct try *try)
 {
 	bool about_size = answer->error == -EMSGSIZE || answer->error == -EPERM;
+	bool control = try->size == round->settings.control;
+	bool passing = error_is_shortage(answer->error);
 
 	/* a full queue on this host says nothing about the path, but does not meet one size again and
 	 * again: a veth drops so what its other end is too small for, and it is lost like any other */
@@ -202,11 +206,14 @@ static void round_refused(struct round *round, const struct answer *answer, stru
 	try->state = TRY_VOID;
 	if (answer->error == -ENOBUFS)
 		return;
-	if (try->size == round->settings.control) {
+	if (control) {
 		round->evidence.error = answer->error;
 		round->evidence.error_from = answer->from;
 	}
-	if (about_size || try->size == round->settings.control)
+	/* a shortage that does not pass leaves nothing to ask with */
+	if (passing)
+		passing = round_count(round, round->settings.control, TRY_VOID) < SHORT_MOST;
+	if (about_size || (control && !passing))
 		try->state = TRY_REFUSED;
 }
 

@@ -80,6 +80,8 @@ static enum reason reason_of_silence(const struct evidence *evidence)
 {
 	bool from_router = evidence->error_from.family != ADDRESS_NONE && !evidence->error_is_own;
 
+	if (error_is_shortage(evidence->error))
+		return REASON_HOST_SHORT;
 	switch (evidence->error) {
 	case 0:
 		return REASON_SILENT;

@@ -56,6 +56,7 @@ enum reason {
 	REASON_NO_LINK,        /* the configured link is not there */
 	REASON_LINK_DOWN,      /* down or without carrier */
 	REASON_NO_ROUTE,
+	REASON_HOST_SHORT,     /* of memory, descriptors or ports: nothing could be asked */
 	REASON_NO_NEIGHBOUR,   /* nobody answers ARP or neighbour discovery */
 	REASON_HOST_UNREACHABLE, /* a router says so */
 	REASON_SILENT,         /* no answer and no word why */

@@ -190,6 +190,9 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 	case REASON_NO_ROUTE:
 		return sentence("\"ip route get %s\" tells what is missing",
 				command_target(path, "oif", target));
+	case REASON_HOST_SHORT:
+		return strdup("raise LimitNOFILE= or MemoryMax= of mtuwatchd.service, or watch fewer "
+			      "peers by Method=tcp, udp or responder");
 	case REASON_NO_NEIGHBOUR:
 		return sentence("\"ip neigh show %s\": is it switched on, and in the same VLAN?",
 				command_target(path, "dev", target));

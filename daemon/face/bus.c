@@ -40,6 +40,15 @@ static void bus_close(struct bus *bus)
 	bus->connection = sd_bus_close_unref(bus->connection);
 }
 
+/* libsystemd 252 ends the program where a connection is freed to which something could not be added
+ * for lack of memory: that one is left behind. */
+static void bus_abandon(struct bus *bus)
+{
+	sd_bus_detach_event(bus->connection);
+	sd_bus_close(bus->connection);
+	bus->connection = NULL;
+}
+
 /* Not closed at once: sd-bus is in the middle of telling everybody. */
 static int bus_on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error *error)
 {
@@ -80,6 +89,7 @@ static int bus_on_named(sd_bus_message *reply, void *userdata, sd_bus_error *err
 	if (bus->named && bus->said)
 		journal_plain(bus->journal, LOG_NOTICE, "on the system bus as " BUS_NAME " again");
 	if (bus->named) {
+		bus->ready = true;
 		bus->said = 0;
 		return 0;
 	}
@@ -183,6 +193,8 @@ static int bus_on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 	r = bus_connect(bus);
 	if (r < 0) {
 		bus_complain(bus, r, "cannot connect to the system bus");
+		if (r == -ENOMEM && bus->connection)
+			bus_abandon(bus);
 		bus_close(bus);
 		bus_retry_later(bus);
 	}
@@ -217,6 +229,18 @@ static int bus_on_totals(sd_event_source *source, void *userdata)
 		sd_bus_emit_properties_changed_strv(bus->connection, BUS_ROOT, BUS_MANAGER,
 						    (char **)names);
 	return 0;
+}
+
+/* What tells of a lost connection is a message, for which sd-bus may have had no memory. */
+static void bus_look_after(struct bus *bus)
+{
+	int enabled = SD_EVENT_ONESHOT;
+
+	if (bus->connection && sd_bus_is_open(bus->connection) != 0)
+		return;
+	sd_event_source_get_enabled(bus->retry, &enabled);
+	if (enabled == SD_EVENT_OFF)
+		bus_retry_later(bus);
 }
 
 static int bus_sources(struct bus *bus)
@@ -286,6 +310,9 @@ struct bus *bus_free(struct bus *bus)
 
 void bus_totals_changed(struct bus *bus)
 {
-	if (bus && bus->ready)
+	if (!bus)
+		return;
+	bus_look_after(bus);
+	if (bus->ready)
 		sd_event_source_set_enabled(bus->totals_later, SD_EVENT_ONESHOT);
 }

@@ -107,6 +107,9 @@ char *words_reason(const struct peer *peer, const struct path *path,
 		return sentence("link %s is down or has no carrier", path_link(path));
 	case REASON_NO_ROUTE:
 		return strdup("this host has no route to it");
+	case REASON_HOST_SHORT:
+		return strdup("this host is short of memory, descriptors or free ports, so that "
+			      "nothing could be asked");
 	case REASON_NO_NEIGHBOUR:
 		return sentence("nobody answers to its address on %s", path_link(path));
 	case REASON_HOST_UNREACHABLE:

@@ -11,7 +11,6 @@
 #include <sys/random.h>
 
 #define LOOK_ROUNDS 4
-#define PORTS_TRIED 256 /* of them few are free where services have most */
 
 /* --- memory of checks: only as many as run at once --- */
 
@@ -81,39 +80,14 @@ static void dossier_take_back(struct watch *watch, struct path *path)
 	watch->spare_dossier = dossier;
 }
 
-/* Whoever can guess these can answer in a peer's name. */
-static void moment_roll(struct moment *moment)
+/* Whoever can guess these can answer in a peer's name: without them nothing is asked. So few bytes
+ * come as a whole (random(7)). */
+static bool moment_roll(struct moment *moment)
 {
-	size_t got = 0;
-
-	while (got < sizeof(moment->random)) {
-		ssize_t r = getrandom((uint8_t *)moment->random + got, sizeof(moment->random) - got, 0);
-
-		if (r > 0)
-			got += (size_t)r;
-	}
+	return getrandom(moment->random, sizeof(moment->random), 0) == sizeof(moment->random);
 }
 
 /* --- effects --- */
-
-/* The source port is kept for us before the first probe leaves by it. */
-static void flow_keep_port(struct watch *watch, struct flow *flow, enum probe_kind kind)
-{
-	uint8_t bit = (uint8_t)(1U << kind);
-
-	for (unsigned tries = 0; kind != PROBE_ECHO && !(flow->kept_ports & bit) && tries < PORTS_TRIED; tries++) {
-		int r = prober_keep_port(watch->prober, kind, flow->path->address.family, flow->ident);
-
-		if (r >= 0) {
-			flow->kept_ports |= bit;
-		} else if (r == -EADDRINUSE) {
-			watch_flow_release(watch, flow);
-			watch_flow_choose_ident(watch, flow);
-		} else {
-			break;
-		}
-	}
-}
 
 static struct probe path_probe(const struct path *path, const struct flow *flow, enum probe_kind kind)
 {
@@ -159,8 +133,8 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 {
 	struct flow *flow = &path->flows[burst->flow];
 	struct probe probe;
+	int r = watch_flow_keep_port(watch, flow, burst->kind);
 
-	flow_keep_port(watch, flow, burst->kind);
 	probe = path_probe(path, flow, burst->kind);
 	for (unsigned i = 0; i < burst->count; i++) {
 		watch->burst_bytes += burst->sizes[i];
@@ -168,6 +142,10 @@ static void path_send(struct watch *watch, struct path *path, const struct burst
 		probe.ttl = burst->ttls[i];
 		probe.sequence = burst->first_sequence + i;
 		probe.nonce = probe_nonce(burst->kind, burst->nonce, probe.sequence);
+		if (r < 0) {
+			prober_refuse(watch->prober, &probe, r);
+			continue;
+		}
 		if (probe.kind == PROBE_SYN)
 			flow_begin_syn(watch, flow, &probe);
 		prober_send(watch->prober, &probe);
@@ -308,7 +286,8 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 	watch_check_give_back(watch, path_judge(path, &watch->pace, moment, todo));
 	witness_update(&watch->witnesses, path);
 	for (unsigned i = 0; i < path->flow_count; i++)
-		watch_flow_release_ports(watch, &path->flows[i], path->kind);
+		watch_flow_release_ports(watch, &path->flows[i],
+					 watch->portless.count > 0 ? PROBE_ECHO : path->kind);
 	path_find(watch, path, todo);
 	return true;
 }
@@ -346,22 +325,13 @@ static void path_do(struct watch *watch, struct path *path, const struct moment 
 	watch_path_put(watch, path);
 }
 
-/* The first that is due will be the first to begin. */
-static void path_hold(struct watch *watch, struct path *path)
-{
-	queue_remove(&watch->queue, path);
-	path->wake_usec = path->due_usec;
-	path->held = true;
-	queue_put(&watch->held, path);
-}
-
 /* False when it is to come again later. */
 static bool path_admit(struct watch *watch, struct path *path, uint64_t now_usec)
 {
 	uint64_t at;
 
 	if (!path->admitted && !path_is_urgent(path) && pace_room(&watch->pace) > now_usec) {
-		path_hold(watch, path);
+		watch_path_hold(watch, path, WAITS_FOR_BUDGET);
 		return false;
 	}
 	at = path->admitted ? now_usec : pace_admit(&watch->pace, now_usec);
@@ -371,6 +341,19 @@ static bool path_admit(struct watch *watch, struct path *path, uint64_t now_usec
 		watch_path_put(watch, path);
 	}
 	return !path->admitted;
+}
+
+/* False: it is to wait for one that others have now. */
+static bool path_has_port(struct watch *watch, struct path *path)
+{
+	int r = watch_flow_keep_port(watch, &path->flows[0], path->check->settings.round.kind);
+
+	if (r >= 0 || !error_is_shortage(r) || watch->ports_kept == 0)
+		return true;
+	watch_check_give_back(watch, path->check);
+	path->check = NULL;
+	watch_path_hold(watch, path, WAITS_FOR_PORT);
+	return false;
 }
 
 void watch_path_run(struct watch *watch, struct path *path, struct moment *moment)
@@ -386,10 +369,16 @@ void watch_path_run(struct watch *watch, struct path *path, struct moment *momen
 			watch_path_look(watch, path, moment->now_usec);
 		else if (path->address.family == ADDRESS_IPV6)
 			watch_look_ipv6(watch, path->route.link, moment->now_usec);
+		if (!path->facts.trouble && !moment_roll(moment)) {
+			path_put_off(watch, path, moment->now_usec);
+			watch_path_put(watch, path);
+			return;
+		}
 		check = path->facts.trouble ? NULL : check_take(watch, path);
 		if (check) {
-			moment_roll(moment);
 			path_begin(path, check, moment);
+			if (!path_has_port(watch, path))
+				return;
 		} else {
 			todo.judge = true;
 		}

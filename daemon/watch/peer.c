@@ -10,63 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <syslog.h>
 
 #include "../face/words.h"
 
 /* --- one peer --- */
-
-/* Source ports below are other people's. */
-#define IDENT_LEAST 16384U
-
-static bool ident_is_taken(struct watch *watch, uint16_t ident)
-{
-	const struct flow *flow = *ident_row(watch, ident);
-
-	while (flow && flow->ident != ident)
-		flow = flow->next_in_row;
-	return flow != NULL;
-}
-
-void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
-{
-	uint16_t ident = IDENT_LEAST;
-
-	for (unsigned tries = 0; tries < 64; tries++) {
-		if (getrandom(&ident, sizeof(ident), 0) != sizeof(ident) || ident < IDENT_LEAST)
-			ident |= 0x8000;
-		if (!ident_is_taken(watch, ident))
-			break;
-	}
-	flow->ident = ident;
-	flow->next_in_row = *ident_row(watch, ident);
-	*ident_row(watch, ident) = flow;
-}
-
-void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but)
-{
-	for (unsigned kind = PROBE_SYN; kind <= PROBE_RESPONDER; kind++) {
-		uint8_t bit = (uint8_t)(1U << kind);
-
-		if (kind == but || !(flow->kept_ports & bit))
-			continue;
-		prober_release_port(watch->prober, (enum probe_kind)kind,
-				    flow->path->address.family, flow->ident);
-		flow->kept_ports &= (uint8_t)~bit;
-	}
-}
-
-void watch_flow_release(struct watch *watch, struct flow *flow)
-{
-	struct flow **next = ident_row(watch, flow->ident);
-
-	watch_flow_release_ports(watch, flow, PROBE_ECHO);
-	while (*next && *next != flow)
-		next = &(*next)->next_in_row;
-	if (*next)
-		*next = flow->next_in_row;
-}
 
 static void path_init(struct watched_peer *peer, struct path *path, struct flow *flows,
 		      unsigned flow_count)

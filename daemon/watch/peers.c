@@ -123,6 +123,10 @@ static int queue_make_room(struct watch *watch, unsigned room)
 	if (!list)
 		return -ENOMEM;
 	watch->held.list = list;
+	list = reallocarray(watch->portless.list, room, sizeof(struct path *));
+	if (!list)
+		return -ENOMEM;
+	watch->portless.list = list;
 	watch->queue_room = room;
 	return 0;
 }
@@ -288,6 +292,7 @@ void watch_peers_free(struct watch *watch)
 	free(watch->roster.peers);
 	free(watch->queue.list);
 	free(watch->held.list);
+	free(watch->portless.list);
 	watch->roster.peers = NULL;
 	watch->roster.peer_count = 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of this room share: watch.c (facts in, effects out), path.c (a path takes its turn:
- * the only place with effects on the network), peers.c and peer.c (which peers there are), discover.c
+ * What the files of this room share: open.c (how it begins and ends), watch.c (facts in, effects
+ * out), due.c (who is next), path.c (a path takes its turn:
+ * the only place with effects on the network), flows.c (what its flows hold), peers.c and peer.c (which peers there are), discover.c
  * (which of them nobody asked for), storage.c (which storage is in use), request.c (who waits for
  * what), settle.c (when to look again), links.c (what links have become), neighbours.c and counters.c
  * (what their other ends are and send), tell.c (what is said), connections.c (live TCP connections),
@@ -131,7 +132,11 @@ struct watch {
 	struct roster roster;
 	struct queue queue;
 	struct queue held;             /* due, but there is no room in the budget: by due_usec */
+	struct queue portless;         /* due, but no descriptor is left for their port: by due_usec */
 	unsigned queue_room;           /* of each */
+	unsigned ports_kept;           /* by all flows */
+	bool port_free;                /* one was given back since somebody waits for it */
+	uint64_t portless_usec;        /* it is tried anew without that */
 	struct witnesses witnesses;
 	struct pace pace;
 	struct request *requests;
@@ -187,15 +192,32 @@ static inline struct watched_peer *watched_of(const struct path *path)
 /* watch.c */
 void watch_moment(struct moment *ret);
 uint64_t watch_now(void);
+/* Everything that is due. */
+void watch_go_on(struct watch *watch);
+int watch_open_loop(struct watch *watch);
+int watch_open_prober(struct watch *watch);
+int watch_open_bus(struct watch *watch);
+
+/* due.c */
 void watch_path_restart(struct watch *watch, struct path *path, uint64_t now_usec);
 void watch_path_put(struct watch *watch, struct path *path);
 void watch_path_remove(struct watch *watch, struct path *path); /* from its queue */
+/* Until it is due, or until there is what it waits for. */
+void watch_path_hold(struct watch *watch, struct path *path, enum path_wait waits);
+/* The one whose turn it is; NULL none. */
+struct path *watch_path_next(struct watch *watch, uint64_t now_usec);
 void watch_arm(struct watch *watch);
+
+
+/* flows.c */
 /* Gives up what the flow holds: its ports and its identifier. */
 void watch_flow_release(struct watch *watch, struct flow *flow);
 /* Others may have the ports of all methods but this one. */
 void watch_flow_release_ports(struct watch *watch, struct flow *flow, enum probe_kind but);
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow);
+/* The source port is kept for us before the first probe leaves by it. Where there is no room for it
+ * flows that rest make some. -EADDRINUSE: none of many is free. */
+int watch_flow_keep_port(struct watch *watch, struct flow *flow, enum probe_kind kind);
 
 /* request.c */
 /* `check` NULL: watch_when_settled(); `peer` NULL: all. */

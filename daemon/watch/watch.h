@@ -19,12 +19,16 @@ struct watch_options {
 	bool quiet;              /* no journal: the caller shows what was found */
 };
 
+/* What cannot be opened without CAP_NET_RAW. */
+#define WATCH_PROBES "sockets for probes"
+
 /*
- * Takes `config` over, also on error. The caller owns *ret.
- * Errors: -EPERM without CAP_NET_RAW; else what netlink and the loop say.
+ * Takes `config` over, also on error. The caller owns *ret; *ret_failed names what could not be had,
+ * and lasts.
+ * Errors: what the kernel says of it.
  */
 int watch_new(struct watch **ret, sd_event *event, struct config *config,
-	      const struct watch_options *options);
+	      const struct watch_options *options, const char **ret_failed);
 struct watch *watch_free(struct watch *watch);
 
 /* Reads the configuration again. On error the running one stays, the journal has been told, and

@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "reserved.h"
 
 #define ASKED_MOST 16 /* sockets, when silence is looked into */
+#define SPARE_LEAST 6 /* descriptors for what is opened for a moment: names, the bus, files */
 
 struct port {
 	struct ear
@@ -122,6 +124,14 @@ static void segments_remove(struct ports *ports, uint8_t family)
 	}
 }
 
+/* The kernel gives the lowest number that is free: it tells how many are left. */
+static bool descriptors_short(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd + SPARE_LEAST >= limit.rlim_cur;
+}
+
 /* The ear's memory ends with its source, which a handler of its own must outlive. */
 static int port_hear(struct port *port)
 {
@@ -131,6 +141,10 @@ static int port_hear(struct port *port)
 	r = raw_open_port(&raw, port->family, port->number);
 	if (r < 0)
 		return r;
+	if (descriptors_short(raw.fd)) {
+		close(raw.fd);
+		return -EMFILE;
+	}
 	r = ear_open(&port->ear, &raw, ear_on_io, &port->ear);
 	if (r < 0)
 		return r;
@@ -141,7 +155,9 @@ static int port_hold(struct port *port)
 {
 	port->held = raw_hold_port(port->kind == PROBE_SYN ? SOCK_STREAM : SOCK_DGRAM, port->family,
 				   port->number);
-	return port->held < 0 ? port->held : 0;
+	if (port->held < 0)
+		return port->held;
+	return descriptors_short(port->held) ? -EMFILE : 0;
 }
 
 static void port_free(struct port *port)

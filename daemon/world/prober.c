@@ -60,7 +60,7 @@ static int refused_grow(struct prober *prober)
 }
 
 /* The answer waits for the loop: the caller of prober_send() is not to be called back. */
-static void prober_refuse(struct prober *prober, const struct probe *probe, int error)
+void prober_refuse(struct prober *prober, const struct probe *probe, int error)
 {
 	sd_event_source_set_enabled(prober->refused_source, SD_EVENT_ONESHOT);
 	if (refused_grow(prober) < 0) {
@@ -83,10 +83,11 @@ static void prober_refuse(struct prober *prober, const struct probe *probe, int 
 
 static void side_block(struct side *side, bool blocked)
 {
-	if (side->blocked == blocked)
-		return;
-	side->blocked = blocked;
-	sd_event_source_set_io_events(side->ear.source, EPOLLIN | (blocked ? EPOLLOUT : 0U));
+	uint32_t events = EPOLLIN | (blocked ? EPOLLOUT : 0U);
+
+	/* where the loop cannot wait for it, the next to send tries again */
+	if (side->blocked != blocked && sd_event_source_set_io_events(side->ear.source, events) >= 0)
+		side->blocked = blocked;
 }
 
 /*

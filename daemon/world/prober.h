@@ -53,6 +53,8 @@ void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t fa
  * PROBE_UDP is not heard.
  */
 void prober_send(struct prober *prober, const struct probe *probe);
+/* Does not send it: it comes back as ANSWER_REFUSED from the loop, with this error. */
+void prober_refuse(struct prober *prober, const struct probe *probe, int error);
 
 /*
  * Ends what a PROBE_SYN without an answer may have left half-open at the peer: a filter on the way

@@ -1,88 +1,40 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The daemon killed, and failed by the kernel, at each step of a clamp: strace(1) does it."""
 
-import contextlib
 import os
-import signal
 import time
 
 from case_clamp import PROTOCOL, clamps, release, state, wait_clamps
 from case_clamp_link import mtus, wait_mtu, with_record
 from cases import case, equal, start
 from daemon import config
-from lab import Skip, run
 from topology import B, limit, switched
+from trouble import Traced, needs_strace
 
 EAGER = dict(Clamp="route", ClampAfter=1, FailAfter=1, RecoverAfter=1, Timeout="200ms")
 
 
-class Traced:
-    """A daemon whose system calls are watched, and of which one may be made to go wrong."""
-
-    def __init__(self, lab, space, text, calls="sendto,recvmsg"):
-        self.lab, self.space, self.traced = lab, space, calls
-        self.daemon = start(lab, space, text, start=False)
-        self.plain = self.daemon.shell
-        self.log = os.path.join(lab.directory, "calls")
-
-    def start(self, *inject):
-        """`inject`: as strace(1) takes it, "sendto:signal=KILL:when=7"; none: they are only listed."""
-        options = ["strace", "-f", "-qq", "-o", self.log, "-e", f"trace={self.traced}", "-s", "64"]
-        for one in inject:
-            options += ["-e", f"inject={one}"]
-
-        def shell(*words):
-            line = self.plain(*words)
-            at = line.index("sh", 6)
-            return line[:at + 1] + options + line[at + 1:]
-        self.daemon.shell = shell
-        self.daemon.start()
-        self.daemon.shell = self.plain
-
-    def calls(self):
-        """The calls so far, in order: (name, what kind of request it was)."""
-        with open(self.log, encoding="utf-8", errors="replace") as file:
-            lines = [line.split(None, 1)[1] for line in file if " " in line]
-        return [(line.split("(")[0], next((k for k in ("RTM_NEWROUTE", "RTM_DELROUTE")
-                                           if k in line.split("=")[0] or f"={k}" in line), ""))
-                for line in lines if line.startswith(("sendto(", "recvmsg("))]
-
-    def ended(self):
-        return self.daemon.process.poll() is not None
-
-    def kill(self):
-        """The daemon itself: its parent goes with it."""
-        with contextlib.suppress(ProcessLookupError, ValueError):
-            for child in children(self.daemon.process.pid):
-                os.kill(child, signal.SIGKILL)
-        self.daemon.process.wait()
-        self.daemon.process = None
+def traced_daemon(lab, space, text, calls="sendto,recvmsg"):
+    return Traced(lab, start(lab, space, text, start=False), calls)
 
 
-def children(pid):
-    with contextlib.suppress(FileNotFoundError), \
-            open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(x) for x in file.read().split()]
-    return []
+def route_calls(traced):
+    """The calls so far, in order: (name, what kind of request it was)."""
+    return [(line.split("(")[0], next((k for k in ("RTM_NEWROUTE", "RTM_DELROUTE")
+                                       if k in line.split("=")[0] or f"={k}" in line), ""))
+            for line in traced.lines() if line.startswith(("sendto(", "recvmsg("))]
 
 
 def steps_of(traced, request):
     """The numbers, by kind of call, of those that belong to the last such request: before it, between
     it and its answer, and after."""
-    calls = traced.calls()
+    calls = route_calls(traced)
     place = max(i for i, (name, kind) in enumerate(calls) if name == "sendto" and kind == request)
     found = []
     for i in range(max(0, place - 4), min(len(calls), place + 7)):
         name = calls[i][0]
         found.append((name, sum(1 for x in calls[:i + 1] if x[0] == name)))
     return found
-
-
-def needs_strace():
-    try:
-        run(["strace", "-V"])
-    except (FileNotFoundError, OSError):
-        raise Skip("needs strace") from None
 
 
 def put_and_lift(traced, s1, a, before):
@@ -147,7 +99,7 @@ def crash(lab):
     needs_strace()
     a, _, s1 = switched(lab)
     before = state(a)
-    traced = Traced(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
+    traced = traced_daemon(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
     put, lift = put_and_lift(traced, s1, a, before)
     wanted = int(os.environ.get("CLAMP_RUNS", 12))
     runs = met = 0
@@ -166,7 +118,7 @@ def fail(lab):
     needs_strace()
     a, _, s1 = switched(lab)
     before = state(a)
-    traced = Traced(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
+    traced = traced_daemon(lab, a, config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, **EAGER))
     put, lift = put_and_lift(traced, s1, a, before)
     wanted = int(os.environ.get("CLAMP_RUNS", 8))
     runs = 0
@@ -194,12 +146,10 @@ def links_rightly(a, before):
 STEPS = ("sendto", "recvmsg", "openat", "write", "fsync", "rename", "renameat", "unlinkat")
 
 
-def link_calls(log):
+def link_calls(traced):
     """Numbers by name of the calls around changes of links and records."""
-    with open(log, encoding="utf-8", errors="replace") as file:
-        lines = [line.split(None, 1)[1] for line in file if " " in line]
     counts, found = {}, []
-    for line in lines:
+    for line in traced.lines():
         name = line.split("(")[0]
         if name not in STEPS:
             continue
@@ -222,7 +172,7 @@ def link_crash(lab):
         a.up(device)
     text = config({"san": {"Address": B["ipv4"], "ExpectMTU": 9000}}, Clamp="link", ClampAfter=1,
                   FailAfter=1, RecoverAfter=1, Timeout="200ms", ClampRetry="10s")
-    traced = Traced(lab, a, text, calls=",".join(STEPS))
+    traced = traced_daemon(lab, a, text, calls=",".join(STEPS))
     with_record(lab, traced.daemon)
     before = state(a)
 
@@ -246,7 +196,7 @@ def link_crash(lab):
 
     life()
     equal("after a whole life", state(a), before)
-    steps = link_calls(traced.log)
+    steps = link_calls(traced)
     assert len(steps) > 12 and len({name for name, _ in steps}) > 4, steps
     wanted = int(os.environ.get("CLAMP_RUNS", 14))
     runs = met = 0

@@ -89,6 +89,8 @@ static const struct row rows[] = {
 	{"a router has no neighbour", FACTS, NOTHING(-EHOSTUNREACH), .error_from = 7,
 		IS(UNREACHABLE, WARNING), WHY(HOST_UNREACHABLE)},
 	{"no route", FACTS, NOTHING(-ENETUNREACH), IS(UNREACHABLE, WARNING), WHY(NO_ROUTE)},
+	{"no descriptor", FACTS, NOTHING(-EMFILE), IS(UNREACHABLE, WARNING), WHY(HOST_SHORT)},
+	{"no memory", FACTS, NOTHING(-ENOMEM), IS(UNREACHABLE, WARNING), WHY(HOST_SHORT)},
 	{"a router has no route", FACTS, NOTHING(-ENETUNREACH), .error_from = 7,
 		IS(UNREACHABLE, WARNING), WHY(HOST_UNREACHABLE)},
 	{"a router forbids it", FACTS, NOTHING(-EACCES), .error_from = 7,
