@@ -146,10 +146,34 @@ static void check_collect_flow(struct check *check, unsigned flow, bool alive)
 		result->oversize_usec = round->oversize_usec;
 }
 
+/* RFC 1812 section 4.3.2.8: routers limit their reports, but one is enough for this host, on whatever
+ * flow it comes: the sender is told of this size. */
+static void flow_take_report(const struct check *check, struct evidence *silent)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		const struct evidence *told = &check->rounds[i].evidence;
+
+		if (told->outcome != OUTCOME_LESS || !told->reported || told->passes != silent->passes)
+			continue;
+		silent->reported = true;
+		silent->router = told->router;
+		return;
+	}
+}
+
+static void check_share_reports(struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		if (evidence_is_silent(check, &check->rounds[i].evidence))
+			flow_take_report(check, &check->rounds[i].evidence);
+}
+
 static void check_collect(struct check *check)
 {
 	struct check_result *result = &check->result;
 	bool alive = check_is_alive(check);
+
+	check_share_reports(check);
 
 	result->flow = 0;
 	result->flows_known = 0;

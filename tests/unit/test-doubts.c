@@ -207,6 +207,37 @@ START_TEST(flows_by_echo_prove_little)
 }
 END_TEST
 
+/* A router of few words tells of some flow only: the sender has heard it all the same. */
+START_TEST(flows_share_a_report)
+{
+	static const enum method methods[] = {METHOD_TCP, METHOD_AUTO, METHOD_RESPONDER, METHOD_ICMP};
+
+	for (unsigned flows = 2; flows <= FLOWS_MOST; flows++) {
+		struct world world;
+		struct life life;
+
+		world_clean(&world, first_seed() * 113 + flows);
+		world.kinds = _i == 3 ? ECHO : SYN | RESPONDER;
+		world.limit = 1500;
+		world.hops = 3;
+		world.narrow = 2;
+		world.router = ROUTER_LIMITED;
+		life_init(&life, &world);
+		life.settings.method = methods[_i];
+		life.path.flow_count = flows;
+		for (uint64_t rounds = 1; rounds <= 20; rounds++)
+			life_run(&life, &world, rounds);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_REDUCED && life.announcements == 1 &&
+				      life.path.announced.path_mtu == 1500 &&
+				      life.path.announced.router.bytes[3] == 253,
+			      "%u flows: verdict %d, %u, announced %u times", flows,
+			      life.path.announced.verdict, life.path.announced.path_mtu,
+			      life.announcements);
+		ck_assert_uint_eq(life.path.flows_faulty, 0);
+	}
+}
+END_TEST
+
 /* --- where --- */
 
 /* Echoes go another way: the walk goes by what the fault was found with. */
@@ -458,6 +489,7 @@ int main(void)
 	tcase_add_loop_test(all, dead_flows, 0, 4);
 	tcase_add_loop_test(all, many_flows_by_udp, 0, 4);
 	tcase_add_loop_test(all, flows_by_echo_prove_little, 0, 2);
+	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
 	tcase_add_loop_test(all, router_bears_out, 0, 4);
 	tcase_add_test(all, same_rule_on_two_peers);
