@@ -120,11 +120,11 @@ bool flow_carries(const struct round *round)
 	return round->evidence.outcome == OUTCOME_FULL || round->evidence.outcome == OUTCOME_LESS;
 }
 
-/* Some flow gets through, if only with the control. */
+/* Something got through on some flow, if only a control. */
 static bool check_is_alive(const struct check *check)
 {
 	for (unsigned i = 0; i < check->settings.flow_count; i++)
-		if (check_asks(check, i) && flow_carries(&check->rounds[i]))
+		if (check_asks(check, i) && check->rounds[i].evidence.passes > 0)
 			return true;
 	return false;
 }
@@ -321,6 +321,8 @@ static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now
 		if (ret->count > 0)
 			return now_usec;
 		next = sooner(next, again);
+		if (check->settings.in_turn && !round->done)
+			break;
 	}
 	return next;
 }

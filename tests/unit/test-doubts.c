@@ -238,6 +238,35 @@ START_TEST(flows_share_a_report)
 }
 END_TEST
 
+/* What a peer that answers a few packets a second gives to one flow it cannot give to another. */
+START_TEST(flows_share_few_answers)
+{
+	static const struct {
+		enum method method;
+		unsigned kinds;
+	} rows[] = {{METHOD_TCP, SYN}, {METHOD_AUTO, ECHO | SYN}, {METHOD_RESPONDER, ECHO | RESPONDER},
+		    {METHOD_AUTO, ECHO}};
+	static const unsigned rates[] = {1, 2, 3, 5, 8, 12, 20};
+
+	for (unsigned number = 0; number < 7 * FLOWS_MOST; number++) {
+		struct world world;
+		struct life life;
+
+		world_clean(&world, first_seed() * 127 + number);
+		world.kinds = rows[_i].kinds;
+		life_init(&life, &world);
+		life.settings.method = rows[_i].method;
+		life.path.flow_count = 1 + number % FLOWS_MOST;
+		life_run(&life, &world, 3);
+		world.answers_per_sec = rates[number / FLOWS_MOST];
+		life_run(&life, &world, 40);
+		for (unsigned v = VERDICT_REDUCED; v <= VERDICT_UNREACHABLE; v++)
+			ck_assert_msg(!life.said[v], "%u flows, %u answers a second: verdict %u",
+				      life.path.flow_count, world.answers_per_sec, v);
+	}
+}
+END_TEST
+
 /* --- where --- */
 
 /* Echoes go another way: the walk goes by what the fault was found with. */
@@ -490,6 +519,7 @@ int main(void)
 	tcase_add_loop_test(all, many_flows_by_udp, 0, 4);
 	tcase_add_loop_test(all, flows_by_echo_prove_little, 0, 2);
 	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
+	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
 	tcase_add_loop_test(all, router_bears_out, 0, 4);
 	tcase_add_test(all, same_rule_on_two_peers);
