@@ -185,6 +185,20 @@ static bool judgement_same(const struct judgement *a, const struct judgement *b)
 	return a->verdict == b->verdict && a->path_mtu == b->path_mtu;
 }
 
+/* The size that the fault leaves, whichever way it is on. */
+static uint32_t judgement_number(const struct judgement *judgement)
+{
+	bool back = judgement->direction == DIRECTION_RETURN && judgement->return_mtu != 0;
+
+	return back ? judgement->return_mtu : judgement->path_mtu;
+}
+
+/* The same fault, of which one may know more: an echo does not tell the way there from the way back. */
+static bool judgement_agrees(const struct judgement *a, const struct judgement *b)
+{
+	return a->verdict == b->verdict && judgement_number(a) == judgement_number(b);
+}
+
 static bool judgement_details_differ(const struct judgement *a, const struct judgement *b)
 {
 	return a->reason != b->reason || a->direction != b->direction || a->locus != b->locus ||
@@ -267,7 +281,7 @@ static void path_consider(struct path *path, const struct judgement *now,
 		return;
 	}
 	wanted = path_rounds_wanted(path, now);
-	path->streak = path->streak && judgement_same(now, &path->dossier->candidate) ? path->streak + 1 : 1;
+	path->streak = path->streak && judgement_agrees(now, &path->dossier->candidate) ? path->streak + 1 : 1;
 	path->differing++;
 	path->undecided = 0;
 	path->dossier->candidate = *now;

@@ -4,7 +4,7 @@
 
 usage: bench.py [clean] [report] [hole] [event] [many] [holes] [scale] [steady] [idle] [storm] [routes] [host]     none: all
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
-tracepath where they are to be compared.
+tracepath, blackbox_exporter where they are to be compared.
 """
 
 import os
@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 
 import lab  # noqa: E402
 from daemon import Daemon, config, end  # noqa: E402
-from today import TOOL_LONGEST, sent_packets, tools  # noqa: E402
+from today import child_cpu, crowd_tools, sent_packets, tools  # noqa: E402
 from topology import A, B, FAR, FAR_R, R1, both, direct, limit, switched  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
@@ -300,14 +300,13 @@ def settled(daemon, space, seconds):
     return cpu_seconds(pid) - cpu, sent_packets(space) - packets, time.monotonic() - begin
 
 
-def child_cpu(argv, text=None):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begin = time.monotonic()
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False,
-                          timeout=TOOL_LONGEST)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            time.monotonic() - begin, done)
+def crowd_row(name, figures, count):
+    if not figures:
+        row(name, "not installed", "", "", "", "")
+        return
+    cpu, wall, packets, bad = figures
+    row(name, msec(wall), f"{cpu / count * 1e6:.2f} µs", f"{packets / count:.2f}",
+        f"{cpu / max(packets, 1) * 1e6:.2f} µs", bad)
 
 
 def many(count=10000):
@@ -328,12 +327,8 @@ def many(count=10000):
                     count - int(answered.group(1)) if answered else done.stderr.strip())
         else:
             row("floor: limit", "not built", "", "", "", "")
-        if shutil.which("fping"):
-            cpu, wall, done = child_cpu(a.command("fping", "-q", "-i0", "-r0", "-M", "-b", "8972",
-                                                  "-s"), "\n".join(peers) + "\n")
-            bad = re.search(r"(\d+) unreachable", done.stderr)
-            row("fping -i0", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
-                f"{cpu / count * 1e6:.2f} µs", bad.group(1) if bad else "?")
+        for name, figures in crowd_tools(a, peers, 9000):
+            crowd_row(name, figures, count)
         daemon = crowd_daemon(network, a, peers, Interval="10s")
         begin_alerts = len(daemon.alerts())
         settled(daemon, a, 15)

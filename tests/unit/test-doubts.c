@@ -506,6 +506,31 @@ START_TEST(a_hole_is_cheap)
 }
 END_TEST
 
+/* What the second method says of an echo's fault explains it: it is not another one, and needs no
+ * further rounds. */
+START_TEST(the_way_back_is_known_as_soon)
+{
+	unsigned fail_after = 2 + (unsigned)_i % 3;
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 131 + (unsigned)_i);
+	world.kinds = ECHO | SYN | UDP | (_i < 6 ? RESPONDER : 0);
+	world.fail_after = fail_after;
+	world.delay_usec = _i % 2 ? 200000 : 500;
+	life_init(&life, &world);
+	life_run(&life, &world, 5);
+	world.limit_back = 4086;
+	life_run(&life, &world, 5 + fail_after);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 9000);
+	ck_assert_uint_eq(life.path.announced.return_mtu, 4086);
+	life_run(&life, &world, 20);
+	ck_assert_uint_eq(life.announcements, 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doubts");
@@ -528,6 +553,7 @@ int main(void)
 			    sizeof(report_rows) / sizeof(report_rows[0]));
 	tcase_add_loop_test(all, sizes_out_of_order, 0, 60);
 	tcase_add_loop_test(all, a_hole_is_cheap, 0, 3);
+	tcase_add_loop_test(all, the_way_back_is_known_as_soon, 0, 12);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
 }
