@@ -236,6 +236,16 @@ unsigned path_rounds_wanted(const struct path *path, const struct judgement *now
 	return path->settings->fail_after;
 }
 
+/* What was found out about a fault goes with it; what another method said of a peer that keeps large
+ * pings from itself stays true while it does. */
+static void path_forget_fault(struct path *path)
+{
+	if (path->echo_limit != 0)
+		return;
+	path->second_passes = 0;
+	path->locus_mtu = 0;
+}
+
 static void path_announce(struct path *path, const struct judgement *now,
 			  const struct moment *moment, struct todo *todo)
 {
@@ -246,11 +256,8 @@ static void path_announce(struct path *path, const struct judgement *now,
 		path->since_usec = moment->real_usec;
 	path->announced = *now;
 	path->told_usec = moment->now_usec;
-	/* what was found out about a fault goes with it */
-	if (now->verdict == VERDICT_CONSISTENT) {
-		path->second_passes = 0;
-		path->locus_mtu = 0;
-	}
+	if (now->verdict == VERDICT_CONSISTENT)
+		path_forget_fault(path);
 	clamp_announced(&path->clamp, now);
 	path_forget_candidate(path);
 }
@@ -262,6 +269,8 @@ static void path_confirm(struct path *path, const struct judgement *now,
 	uint64_t remind = path->settings->remind_usec;
 
 	path_forget_candidate(path);
+	if (now->verdict == VERDICT_CONSISTENT)
+		path_forget_fault(path);
 	todo->details = judgement_details_differ(&path->announced, now);
 	path->announced = *now;
 	if (remind && now->severity >= SEVERITY_WARNING &&

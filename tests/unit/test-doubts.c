@@ -531,6 +531,27 @@ START_TEST(the_way_back_is_known_as_soon)
 }
 END_TEST
 
+/* A rule against large pings comes and goes; the path itself was never bad. */
+START_TEST(what_is_over_is_not_kept)
+{
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 137 + (unsigned)_i);
+	world.kinds = ECHO | SYN | (_i & 1 ? RESPONDER : 0);
+	world.hops = (unsigned)_i;
+	life_init(&life, &world);
+	life_run(&life, &world, 3);
+	world.limit_echo = 1028;
+	life_run(&life, &world, 30);
+	world.limit_echo = SIZE_LARGEST;
+	life_run(&life, &world, 70);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+	ck_assert_uint_eq(life.path.echo_limit, 0);
+	ck_assert_ptr_null(life.path.dossier);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doubts");
@@ -553,6 +574,7 @@ int main(void)
 			    sizeof(report_rows) / sizeof(report_rows[0]));
 	tcase_add_loop_test(all, sizes_out_of_order, 0, 60);
 	tcase_add_loop_test(all, a_hole_is_cheap, 0, 3);
+	tcase_add_loop_test(all, what_is_over_is_not_kept, 0, 4);
 	tcase_add_loop_test(all, the_way_back_is_known_as_soon, 0, 12);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
