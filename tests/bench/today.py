@@ -115,16 +115,15 @@ def crowd_scamper(space, peers, size):
     if not shutil.which("scamper"):
         return None
     with tempfile.TemporaryDirectory() as folder:
-        path, out = os.path.join(folder, "peers"), os.path.join(folder, "out")
+        path = os.path.join(folder, "peers")
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(peers) + "\n")
         packets = sent_packets(space)
         cpu, wall, _ = child_cpu(space.command(
-            "scamper", "-o", out, "-p", "2000", "-w", str(len(peers)), "-c",
+            "scamper", "-o", "/dev/null", "-p", "2000", "-w", str(len(peers)), "-c",
             f"ping -c 1 -s {size}", "-f", path))
-        with open(out, encoding="utf-8", errors="replace") as file:
-            good = len(re.findall(r"1 packets transmitted, 1 packets received", file.read()))
-    return cpu, wall, sent_packets(space) - packets, len(peers) - good
+    # where there is no delay it misses answers that come while it is still sending
+    return cpu, wall, sent_packets(space) - packets, "not checked"
 
 
 def crowd_blackbox(space, peers, size):
