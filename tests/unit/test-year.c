@@ -59,6 +59,9 @@ static uint64_t resident_notice(const struct resident *resident)
 	const struct peer_settings *settings = &resident->life.settings;
 	uint64_t round = 4 * USEC_PER_SEC;
 
+	/* flows take turns before one is blamed */
+	if (habit->flows > 1)
+		round += habit->flows * USEC_PER_SEC;
 	/* one packet a second, on each flow */
 	if (habit->method == METHOD_UDP || habit->kinds == UDP)
 		round = 60 * USEC_PER_SEC * habit->flows;
@@ -69,7 +72,9 @@ static uint64_t resident_notice(const struct resident *resident)
 
 static uint64_t resident_patience(const struct resident *resident)
 {
-	return (resident->now.slow || resident->before.slow ? 250 : 1) * resident_notice(resident);
+	unsigned rounds = resident->now.slow ? 250 : resident->before.slow ? 20 : 1;
+
+	return rounds * resident_notice(resident);
 }
 
 static unsigned wanted(const char *name, unsigned otherwise)
@@ -268,6 +273,9 @@ static void resident_begin_trouble(struct year *year, struct resident *resident)
 		lasts = resident_patience(resident) + dice_roll(&year->dice) % (6 * HOUR);
 		year->lasting[house->trouble]++;
 	}
+	/* the last day is a quiet one */
+	if (year->now + lasts + DAY > year->until)
+		lasts = year->until - DAY - year->now;
 	resident->change_usec = year->now + lasts;
 }
 
@@ -279,7 +287,6 @@ static void resident_end_trouble(struct year *year, struct resident *resident)
 	year->lasting[TROUBLE_NONE]++;
 	resident_truth(year, resident);
 	resident->change_usec = year->now + resident_patience(resident) + dice_roll(&year->dice) % (2 * DAY);
-	/* the last days are quiet ones */
 	if (resident->change_usec + 2 * DAY > year->until)
 		resident->change_usec = USEC_NEVER;
 }
