@@ -207,9 +207,11 @@ static void resident_step(struct year *year, struct resident *resident)
 	struct moment moment = {
 		.now_usec = year->now,
 		.real_usec = year->now + year->clock_step_usec,
-		.random = { world_dice(world), world_dice(world) },
 	};
 	struct todo todo = { 0 };
+
+	for (unsigned i = 0; i < 2; i++)
+		moment.random[i] = world_dice(world);
 
 	if (path_is_due(&life->path, year->now))
 		path_begin(&life->path, (void *)life->memory, &moment);
@@ -386,7 +388,10 @@ static void year_restart(struct year *year)
 /* It is stopped for a while, and what was answered meanwhile is lost; the wall clock is set. */
 static void year_stand_still(struct year *year)
 {
-	year->awake_usec = year->now + dice_roll(&year->dice) % (2 * HOUR) / (1 + dice_roll(&year->dice) % 1000);
+	/* mostly seconds, now and then hours; one roll after the other, whatever the compiler */
+	uint64_t often = 1 + dice_roll(&year->dice) % 1000;
+
+	year->awake_usec = year->now + dice_roll(&year->dice) % (2 * HOUR) / often;
 	year->clock_step_usec += dice_roll(&year->dice) % (2 * DAY) - DAY;
 	for (unsigned i = 0; i < year->count; i++) {
 		struct resident *resident = &year->residents[i];
