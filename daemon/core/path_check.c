@@ -59,13 +59,22 @@ static enum probe_kind kind_of(enum method method, enum probe_kind in_use)
 	return PROBE_ECHO;
 }
 
+/* What is lost on the way back only echoes and responders see: one that answers in their place while they
+ * are not heard must not call the path good. */
+static bool path_needs_echo(const struct path *path)
+{
+	return path->announced.verdict == VERDICT_BLACK_HOLE &&
+	       path->announced.direction == DIRECTION_RETURN && path->flow_count == 1;
+}
+
 /* The first method, and with Method=auto the others, best informed first. */
 static void path_choose_kinds(const struct path *path, struct check_settings *settings)
 {
 	static const enum probe_kind order[] = { PROBE_ECHO, PROBE_RESPONDER, PROBE_SYN, PROBE_UDP };
 	/* the hash of a bundle takes ports, and seldom an echo's identifier */
 	enum probe_kind first = path->flow_count > 1 ? PROBE_SYN : PROBE_ECHO;
-	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? first : path->kind;
+	bool anew = path->rounds % ASK_ANEW_ROUNDS == 0 || path_needs_echo(path);
+	enum probe_kind in_use = anew ? first : path->kind;
 
 	settings->round.kind = kind_of(path->settings->method, in_use);
 	settings->fall_back = path->settings->method == METHOD_AUTO ||

@@ -531,6 +531,35 @@ START_TEST(the_way_back_is_known_as_soon)
 }
 END_TEST
 
+/* Echoes alone see what is lost on the way back: that they are not heard for a moment does not mend it. */
+START_TEST(the_way_back_is_not_forgotten)
+{
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 139);
+	world.kinds = ECHO | SYN | (_i ? RESPONDER : 0);
+	life_init(&life, &world);
+	life_run(&life, &world, 3);
+	world.limit_back = 4086;
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	/* a round in which nothing but the port is heard */
+	world.kinds = SYN;
+	life_run(&life, &world, 9);
+	world.kinds = ECHO | SYN | (_i ? RESPONDER : 0);
+	for (uint64_t rounds = 10; rounds <= 40; rounds++) {
+		life_run(&life, &world, rounds);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_BLACK_HOLE &&
+				      life.path.announced.direction == DIRECTION_RETURN,
+			      "round %lu: verdict %d", rounds, life.path.announced.verdict);
+	}
+	world.limit_back = SIZE_LARGEST;
+	life_run(&life, &world, 50);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+}
+END_TEST
+
 /* A rule against large pings comes and goes; the path itself was never bad. */
 START_TEST(what_is_over_is_not_kept)
 {
@@ -574,6 +603,7 @@ int main(void)
 			    sizeof(report_rows) / sizeof(report_rows[0]));
 	tcase_add_loop_test(all, sizes_out_of_order, 0, 60);
 	tcase_add_loop_test(all, a_hole_is_cheap, 0, 3);
+	tcase_add_loop_test(all, the_way_back_is_not_forgotten, 0, 2);
 	tcase_add_loop_test(all, what_is_over_is_not_kept, 0, 4);
 	tcase_add_loop_test(all, the_way_back_is_known_as_soon, 0, 12);
 	suite_add_tcase(suite, all);

@@ -425,8 +425,11 @@ static struct truth truth_of(const struct world *world, const struct house *hous
 		return truth_echo_limit(house);
 	case TROUBLE_LINK:
 		return truth_of_link(world, house);
-	case TROUBLE_NONE:
 	case TROUBLE_FEW_ANSWERS:
+		/* too irregular to say: no claim is no false one */
+		truth.verdicts |= FAULT(UNVERIFIABLE);
+		return truth;
+	case TROUBLE_NONE:
 	case TROUBLE_ROUTE:
 	case TROUBLE_COUNT:
 		break;
@@ -436,7 +439,7 @@ static struct truth truth_of(const struct world *world, const struct house *hous
 
 static bool truth_number_is_right(const struct truth *truth, const struct judgement *said)
 {
-	if (said->verdict == VERDICT_UNREACHABLE)
+	if (said->verdict == VERDICT_UNREACHABLE || said->verdict == VERDICT_UNVERIFIABLE)
 		return true;
 	return (said->path_mtu == truth->path_mtu || (truth->or && said->path_mtu == truth->or)) &&
 	       (truth->return_mtu == 0 || said->return_mtu == truth->return_mtu);
