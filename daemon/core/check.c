@@ -120,11 +120,11 @@ bool flow_carries(const struct round *round)
 	return round->evidence.outcome == OUTCOME_FULL || round->evidence.outcome == OUTCOME_LESS;
 }
 
-/* Some flow gets through, if only with the control. */
+/* Something got through on some flow, if only a control. */
 static bool check_is_alive(const struct check *check)
 {
 	for (unsigned i = 0; i < check->settings.flow_count; i++)
-		if (check_asks(check, i) && flow_carries(&check->rounds[i]))
+		if (check_asks(check, i) && check->rounds[i].evidence.passes > 0)
 			return true;
 	return false;
 }
@@ -146,10 +146,34 @@ static void check_collect_flow(struct check *check, unsigned flow, bool alive)
 		result->oversize_usec = round->oversize_usec;
 }
 
+/* RFC 1812 section 4.3.2.8: routers limit their reports, but one is enough for this host, on whatever
+ * flow it comes: the sender is told of this size. */
+static void flow_take_report(const struct check *check, struct evidence *silent)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		const struct evidence *told = &check->rounds[i].evidence;
+
+		if (told->outcome != OUTCOME_LESS || !told->reported || told->passes != silent->passes)
+			continue;
+		silent->reported = true;
+		silent->router = told->router;
+		return;
+	}
+}
+
+static void check_share_reports(struct check *check)
+{
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		if (evidence_is_silent(check, &check->rounds[i].evidence))
+			flow_take_report(check, &check->rounds[i].evidence);
+}
+
 static void check_collect(struct check *check)
 {
 	struct check_result *result = &check->result;
 	bool alive = check_is_alive(check);
+
+	check_share_reports(check);
 
 	result->flow = 0;
 	result->flows_known = 0;
@@ -297,6 +321,8 @@ static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now
 		if (ret->count > 0)
 			return now_usec;
 		next = sooner(next, again);
+		if (check->settings.in_turn && !round->done)
+			break;
 	}
 	return next;
 }

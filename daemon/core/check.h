@@ -23,6 +23,8 @@ struct check_settings {
 	struct round_settings round; /* of every round; kind, nonce and first_sequence of the first */
 	unsigned flow_count;
 	uint64_t asked;              /* bits: the flows that this check asks */
+	bool in_turn;                /* one flow after the other: a peer that limits its answers is no
+				      * bundle with bad members */
 	enum probe_kind others[3];   /* methods to turn to, in this order */
 	unsigned other_count;        /* 0: the first is the only one asked for */
 	uint32_t known_mtu;          /* what the kernel would use: a fault of that size is no secret */

@@ -83,9 +83,13 @@ uint64_t pace_phase(uint64_t interval_usec, unsigned position, unsigned count)
 	return place - place % SLOT_USEC;
 }
 
+/* What follows up a change ends anywhere in the interval. The round after it is due about one
+ * interval later at most: that is what Interval= promises. */
+#define PAUSE_SHARE 8U
+
 uint64_t pace_next(uint64_t now_usec, uint64_t interval_usec, uint64_t phase_usec)
 {
-	uint64_t earliest = now_usec + interval_usec / 2;
+	uint64_t earliest = now_usec + interval_usec / PAUSE_SHARE;
 	uint64_t next = earliest - earliest % interval_usec + phase_usec % interval_usec;
 
 	return next >= earliest ? next : next + interval_usec;

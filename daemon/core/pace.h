@@ -38,5 +38,5 @@ uint64_t pace_interval(const struct pace *pace, uint64_t interval_usec);
  * their packets share system calls. */
 uint64_t pace_phase(uint64_t interval_usec, unsigned position, unsigned count);
 
-/* The next time at this place in the interval that is at least half an interval away. */
+/* The next time at this place in the interval that is at least an eighth of it away. */
 uint64_t pace_next(uint64_t now_usec, uint64_t interval_usec, uint64_t phase_usec);

@@ -185,6 +185,20 @@ static bool judgement_same(const struct judgement *a, const struct judgement *b)
 	return a->verdict == b->verdict && a->path_mtu == b->path_mtu;
 }
 
+/* The size that the fault leaves, whichever way it is on. */
+static uint32_t judgement_number(const struct judgement *judgement)
+{
+	bool back = judgement->direction == DIRECTION_RETURN && judgement->return_mtu != 0;
+
+	return back ? judgement->return_mtu : judgement->path_mtu;
+}
+
+/* The same fault, of which one may know more: an echo does not tell the way there from the way back. */
+static bool judgement_agrees(const struct judgement *a, const struct judgement *b)
+{
+	return a->verdict == b->verdict && judgement_number(a) == judgement_number(b);
+}
+
 static bool judgement_details_differ(const struct judgement *a, const struct judgement *b)
 {
 	return a->reason != b->reason || a->direction != b->direction || a->locus != b->locus ||
@@ -222,6 +236,16 @@ unsigned path_rounds_wanted(const struct path *path, const struct judgement *now
 	return path->settings->fail_after;
 }
 
+/* What was found out about a fault goes with it; what another method said of a peer that keeps large
+ * pings from itself stays true while it does. */
+static void path_forget_fault(struct path *path)
+{
+	if (path->echo_limit != 0)
+		return;
+	path->second_passes = 0;
+	path->locus_mtu = 0;
+}
+
 static void path_announce(struct path *path, const struct judgement *now,
 			  const struct moment *moment, struct todo *todo)
 {
@@ -232,11 +256,8 @@ static void path_announce(struct path *path, const struct judgement *now,
 		path->since_usec = moment->real_usec;
 	path->announced = *now;
 	path->told_usec = moment->now_usec;
-	/* what was found out about a fault goes with it */
-	if (now->verdict == VERDICT_CONSISTENT) {
-		path->second_passes = 0;
-		path->locus_mtu = 0;
-	}
+	if (now->verdict == VERDICT_CONSISTENT)
+		path_forget_fault(path);
 	clamp_announced(&path->clamp, now);
 	path_forget_candidate(path);
 }
@@ -248,6 +269,8 @@ static void path_confirm(struct path *path, const struct judgement *now,
 	uint64_t remind = path->settings->remind_usec;
 
 	path_forget_candidate(path);
+	if (now->verdict == VERDICT_CONSISTENT)
+		path_forget_fault(path);
 	todo->details = judgement_details_differ(&path->announced, now);
 	path->announced = *now;
 	if (remind && now->severity >= SEVERITY_WARNING &&
@@ -267,7 +290,7 @@ static void path_consider(struct path *path, const struct judgement *now,
 		return;
 	}
 	wanted = path_rounds_wanted(path, now);
-	path->streak = path->streak && judgement_same(now, &path->dossier->candidate) ? path->streak + 1 : 1;
+	path->streak = path->streak && judgement_agrees(now, &path->dossier->candidate) ? path->streak + 1 : 1;
 	path->differing++;
 	path->undecided = 0;
 	path->dossier->candidate = *now;

@@ -59,13 +59,22 @@ static enum probe_kind kind_of(enum method method, enum probe_kind in_use)
 	return PROBE_ECHO;
 }
 
+/* What is lost on the way back only echoes and responders see: one that answers in their place while they
+ * are not heard must not call the path good. */
+static bool path_needs_echo(const struct path *path)
+{
+	return path->announced.verdict == VERDICT_BLACK_HOLE &&
+	       path->announced.direction == DIRECTION_RETURN && path->flow_count == 1;
+}
+
 /* The first method, and with Method=auto the others, best informed first. */
 static void path_choose_kinds(const struct path *path, struct check_settings *settings)
 {
 	static const enum probe_kind order[] = { PROBE_ECHO, PROBE_RESPONDER, PROBE_SYN, PROBE_UDP };
 	/* the hash of a bundle takes ports, and seldom an echo's identifier */
 	enum probe_kind first = path->flow_count > 1 ? PROBE_SYN : PROBE_ECHO;
-	enum probe_kind in_use = path->rounds % ASK_ANEW_ROUNDS == 0 ? first : path->kind;
+	bool anew = path->rounds % ASK_ANEW_ROUNDS == 0 || path_needs_echo(path);
+	enum probe_kind in_use = anew ? first : path->kind;
 
 	settings->round.kind = kind_of(path->settings->method, in_use);
 	settings->fall_back = path->settings->method == METHOD_AUTO ||
@@ -126,6 +135,14 @@ static bool path_is_near_hole(const struct path *path)
 	       path->streak + 1 >= path_rounds_wanted(path, said);
 }
 
+/* What some flows are denied others may have used up. */
+static bool path_asks_in_turn(const struct path *path)
+{
+	return path->flow_count > 1 &&
+	       (path->gentle_rounds > 0 ||
+		(path->streak > 0 && path_dossier(path)->candidate.verdict == VERDICT_PARTIAL));
+}
+
 /* Twice the rate, when the small ones are given the benefit of the doubt. */
 static bool loss_is_suspicious(struct loss full, struct loss control)
 {
@@ -157,6 +174,7 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 	bool stale = path->rounds - path->second_rounds >= ASK_ANEW_ROUNDS;
 	struct check_settings settings = {
 		.flow_count = path->flow_count,
+		.in_turn = path_asks_in_turn(path),
 		/* what we told the kernel ourselves is no witness */
 		.known_mtu = path->facts.clamp_mtu ? 0 : path->facts.kernel_mtu,
 		.confirm = near || (path->second_passes != 0 && stale) || path_wants_witness(path),
@@ -167,6 +185,9 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 
 	path->check_beside = path->route.exception_sec ? path->route.kernel_mtu : 0;
 	path_set_round(path, moment, &settings.round);
+	/* no hurry: what was used up comes back with time */
+	if (settings.in_turn)
+		settings.round.rtt_usec = 0;
 	path_choose_kinds(path, &settings);
 	settings.asked = path_flows_to_ask(path, settings.round.kind, settings.round.full);
 	path->check = check;

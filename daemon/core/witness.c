@@ -8,8 +8,9 @@
 #include <string.h>
 
 enum testimony_kind {
-	TESTIMONY_FAULT = 1,
-	TESTIMONY_TOLD, /* a fault that a router told of */
+	TESTIMONY_FAULT = 1, /* by more than echo: it bears out any other */
+	TESTIMONY_LOST,      /* of echoes that once came back whole: it bears out others like it */
+	TESTIMONY_TOLD,      /* a fault that a router told of */
 	TESTIMONY_PASSES,
 };
 
@@ -23,9 +24,11 @@ static uint32_t hash_add(uint32_t hash, const void *bytes, size_t length)
 	return hash;
 }
 
-static unsigned row_of_size(enum testimony_kind kind, int link, uint32_t passes)
+static unsigned row_of_size(enum testimony_kind kind, int link, const struct evidence *fault)
 {
-	uint32_t key[3] = {kind, (uint32_t)link, passes};
+	/* what a router told of one size is worth something to those who asked for another */
+	uint32_t full = kind == TESTIMONY_TOLD ? 0 : fault->full;
+	uint32_t key[4] = {kind, (uint32_t)link, fault->passes, full};
 
 	return hash_add(2166136261U, key, sizeof(key)) % WITNESS_ROWS;
 }
@@ -76,17 +79,40 @@ static bool path_passes(const struct path *path)
 	return !path_fails(path) && path->announced.verdict == VERDICT_CONSISTENT;
 }
 
-void witness_update(struct witnesses *witnesses, struct path *path)
+/* It fails by other packets than echoes: that is no policy against pings. */
+static bool fails_beyond_echo(const struct path *path)
+{
+	const struct evidence *second = &path_dossier(path)->second;
+
+	return path->evidence.kind != PROBE_ECHO || path->evidence.reported ||
+	       (path->second_passes == path->evidence.passes && second->outcome == OUTCOME_LESS &&
+		second->kind != PROBE_ECHO && second->passes == path->evidence.passes);
+}
+
+/* Of one row all are of use to who looks there, so that hardly anybody has to be passed by. */
+static void witness_put_fault(struct witnesses *witnesses, struct path *path)
 {
 	const struct evidence *said = &path->evidence;
+	enum testimony_kind kind;
+
+	if (said->reported)
+		kind = TESTIMONY_TOLD;
+	else if (fails_beyond_echo(path))
+		kind = TESTIMONY_FAULT;
+	else if (path->facts.whole_back >= said->full)
+		kind = TESTIMONY_LOST;
+	else
+		return; /* it bears out nobody */
+	witness_put(witnesses, row_of_size(kind, path->route.link, said), path);
+}
+
+void witness_update(struct witnesses *witnesses, struct path *path)
+{
 	const struct route *route = &path->route;
 
 	witness_remove(path);
 	if (path_fails(path))
-		witness_put(witnesses,
-			    row_of_size(said->reported ? TESTIMONY_TOLD : TESTIMONY_FAULT,
-					route->link, said->passes),
-			    path);
+		witness_put_fault(witnesses, path);
 	else if (path_passes(path) && route->gateway.family != ADDRESS_NONE)
 		witness_put(witnesses, row_of_gateway(route->link, &route->gateway), path);
 }
@@ -101,16 +127,6 @@ static bool fails_alike(const struct path *path, const struct path *other,
 			const struct evidence *mine)
 {
 	return is_other(path, other) && path_fails(other) && other->evidence.passes == mine->passes;
-}
-
-/* It fails by other packets than echoes: that is no policy against pings. */
-static bool fails_beyond_echo(const struct path *path)
-{
-	const struct evidence *second = &path_dossier(path)->second;
-
-	return path->evidence.kind != PROBE_ECHO || path->evidence.reported ||
-	       (path->second_passes == path->evidence.passes && second->outcome == OUTCOME_LESS &&
-		second->kind != PROBE_ECHO && second->passes == path->evidence.passes);
 }
 
 /*
@@ -131,7 +147,7 @@ static bool compare_faults(const struct witnesses *witnesses, enum testimony_kin
 			   const struct path *path, const struct evidence *mine)
 {
 	const struct path *other =
-		witnesses->rows[row_of_size(kind, path->route.link, mine->passes)];
+		witnesses->rows[row_of_size(kind, path->route.link, mine)];
 
 	for (; other; other = other->next_witness)
 		if (bears_out(path, other, mine))
@@ -144,7 +160,7 @@ static const struct address *compare_told(const struct witnesses *witnesses,
 					  const struct path *path, const struct evidence *mine)
 {
 	const struct path *other =
-		witnesses->rows[row_of_size(TESTIMONY_TOLD, path->route.link, mine->passes)];
+		witnesses->rows[row_of_size(TESTIMONY_TOLD, path->route.link, mine)];
 
 	for (; other; other = other->next_witness)
 		if (fails_alike(path, other, mine) && other->evidence.reported &&
@@ -182,6 +198,7 @@ void witness_compare(const struct witnesses *witnesses, struct path *path)
 	if (!mine || mine->outcome != OUTCOME_LESS)
 		return;
 	path->facts.borne_out = compare_faults(witnesses, TESTIMONY_FAULT, path, mine) ||
+				compare_faults(witnesses, TESTIMONY_LOST, path, mine) ||
 				compare_faults(witnesses, TESTIMONY_TOLD, path, mine);
 	told = path->facts.on_link ? NULL : compare_told(witnesses, path, mine);
 	if (told)

@@ -178,12 +178,60 @@ static struct json_object *json_link(const struct link_state *state)
 	return json_object_get(object);
 }
 
+/* --- many of them: each becomes text by itself, so that there is never a tree of all --- */
+
+/* Laid out as it would be at this level. No text of ours holds a line's end: JSON escapes it. */
+static int text_print(struct printbuf *out, const char *text, int level)
+{
+	for (;;) {
+		size_t line = strcspn(text, "\n");
+
+		if (printbuf_memappend(out, text, (int)line) < 0)
+			return -1;
+		text += line;
+		if (*text++ == '\0')
+			return 0;
+		if (printbuf_memappend(out, "\n", 1) < 0 || printbuf_memset(out, -1, ' ', 2 * level) < 0)
+			return -1;
+	}
+}
+
+/* Takes `object` over. */
+static int object_print(struct json_object *object, struct printbuf *out, int level, int flags)
+{
+	const char *text = object ? report_json_text(object, flags & JSON_C_TO_STRING_PRETTY) : NULL;
+	int r = text ? text_print(out, text, level) : -1;
+
+	json_object_put(object);
+	return r;
+}
+
+static int peer_print(struct json_object *place, struct printbuf *out, int level, int flags)
+{
+	return object_print(json_peer(json_object_get_userdata(place), NULL), out, level, flags);
+}
+
+static int link_print(struct json_object *place, struct printbuf *out, int level, int flags)
+{
+	return object_print(json_link(json_object_get_userdata(place)), out, level, flags);
+}
+
+/* Stands for what `print` makes of `what` when its turn comes. */
+static int array_add_later(struct json_object *array, json_object_to_json_string_fn *print, void *what)
+{
+	struct json_object *place = json_object_new_int(0);
+
+	if (place)
+		json_object_set_serializer(place, print, what, NULL);
+	return array_add(array, place);
+}
+
 static struct json_object *json_peers(const struct roster *roster)
 {
 	_drop_json_ struct json_object *array = json_object_new_array();
 
 	for (unsigned i = 0; array && i < roster->peer_count; i++)
-		if (array_add(array, json_peer(roster->peers[i], NULL)) < 0)
+		if (array_add_later(array, peer_print, roster->peers[i]) < 0)
 			return NULL;
 	return json_object_get(array);
 }
@@ -193,7 +241,7 @@ static struct json_object *json_links(const struct roster *roster)
 	_drop_json_ struct json_object *array = json_object_new_array();
 
 	for (unsigned i = 0; array && i < roster->link_count; i++)
-		if (array_add(array, json_link(roster->links[i])) < 0)
+		if (array_add_later(array, link_print, roster->links[i]) < 0)
 			return NULL;
 	return json_object_get(array);
 }

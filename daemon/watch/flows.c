@@ -11,6 +11,7 @@
 
 /* Source ports below are other people's. */
 #define IDENT_LEAST 16384U
+#define IDENT_TRIES 16U
 
 static bool ident_is_taken(struct watch *watch, uint16_t ident)
 {
@@ -21,13 +22,15 @@ static bool ident_is_taken(struct watch *watch, uint16_t ident)
 	return flow != NULL;
 }
 
+/* One that is taken does as well, and with more flows than there are identifiers it has to: it is
+ * the address, too, that tells whose an answer is. One question to the kernel is enough. */
 void watch_flow_choose_ident(struct watch *watch, struct flow *flow)
 {
-	uint16_t ident = IDENT_LEAST;
+	uint16_t idents[IDENT_TRIES], ident = IDENT_LEAST;
+	ssize_t got = getrandom(idents, sizeof(idents), 0);
 
-	for (unsigned tries = 0; tries < 64; tries++) {
-		if (getrandom(&ident, sizeof(ident), 0) != sizeof(ident))
-			ident++;
+	for (unsigned i = 0; i < IDENT_TRIES; i++) {
+		ident = (ssize_t)((i + 1) * sizeof(ident)) <= got ? idents[i] : (uint16_t)(ident + 1);
 		if (ident < IDENT_LEAST)
 			ident |= 0x8000;
 		if (!ident_is_taken(watch, ident))

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures beside the floor and beside what people use today. Prints tables, asserts nothing.
 
-usage: bench.py [clean] [report] [hole] [event] [many] [holes] [steady] [idle] [storm] [routes] [host]     none: all
+usage: bench.py [clean] [report] [hole] [event] [many] [holes] [scale] [steady] [idle] [storm] [routes] [host]     none: all
 Needs the daemon, `relay` and `limit` in build/ (BUILD_DIR= elsewhere), and ping, fping, scamper,
-tracepath where they are to be compared.
+tracepath, blackbox_exporter where they are to be compared.
 """
 
 import os
@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 
 import lab  # noqa: E402
 from daemon import Daemon, config, end  # noqa: E402
-from today import TOOL_LONGEST, sent_packets, tools  # noqa: E402
+from today import child_cpu, crowd_tools, sent_packets, tools  # noqa: E402
 from topology import A, B, FAR, FAR_R, R1, both, direct, limit, switched  # noqa: E402
 from wire import ECHO_REPLY, Sniffer, echo  # noqa: E402
 
@@ -256,13 +256,14 @@ def memory(pid):
 
 
 def addresses(count):
-    return [f"10.99.{i // 256}.{i % 256}" for i in range(1, count + 1)]
+    return [f"10.{99 + (i >> 16)}.{i >> 8 & 255}.{i & 255}" for i in range(1, count + 1)]
 
 
 def crowd_behind(a, b, count):
     """So many addresses that B answers for."""
-    b.ip("route add local 10.99.0.0/16 dev lo")
-    a.ip(f"route add 10.99.0.0/16 via {B['ipv4']}")
+    for network in range(99, 100 + (count >> 16)):
+        b.ip(f"route add local 10.{network}.0.0/16 dev lo")
+        a.ip(f"route add 10.{network}.0.0/16 via {B['ipv4']}")
     echo(a, "10.99.0.1", 9000)
     return addresses(count)
 
@@ -299,14 +300,13 @@ def settled(daemon, space, seconds):
     return cpu_seconds(pid) - cpu, sent_packets(space) - packets, time.monotonic() - begin
 
 
-def child_cpu(argv, text=None):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begin = time.monotonic()
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False,
-                          timeout=TOOL_LONGEST)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            time.monotonic() - begin, done)
+def crowd_row(name, figures, count):
+    if not figures:
+        row(name, "not installed", "", "", "", "")
+        return
+    cpu, wall, packets, bad = figures
+    row(name, msec(wall), f"{cpu / count * 1e6:.2f} µs", f"{packets / count:.2f}",
+        f"{cpu / max(packets, 1) * 1e6:.2f} µs", bad)
 
 
 def many(count=10000):
@@ -327,12 +327,8 @@ def many(count=10000):
                     count - int(answered.group(1)) if answered else done.stderr.strip())
         else:
             row("floor: limit", "not built", "", "", "", "")
-        if shutil.which("fping"):
-            cpu, wall, done = child_cpu(a.command("fping", "-q", "-i0", "-r0", "-M", "-b", "8972",
-                                                  "-s"), "\n".join(peers) + "\n")
-            bad = re.search(r"(\d+) unreachable", done.stderr)
-            row("fping -i0", msec(wall), f"{cpu / count * 1e6:.2f} µs", 1,
-                f"{cpu / count * 1e6:.2f} µs", bad.group(1) if bad else "?")
+        for name, figures in crowd_tools(a, peers, 9000):
+            crowd_row(name, figures, count)
         daemon = crowd_daemon(network, a, peers, Interval="10s")
         begin_alerts = len(daemon.alerts())
         settled(daemon, a, 15)
@@ -355,6 +351,76 @@ def many(count=10000):
         peak, pss = memory(daemon.process.pid)
         print(f"memory with {count} peers, no bus: peak {peak / 1024:.1f} MB, "
               f"PSS {pss / 1024:.1f} MB")
+
+
+# from ten peers to a hundred thousand
+
+def cpu_of(pid, action):
+    """What the daemon's CPU and the wall say of it, and what it returned."""
+    cpu, begin = cpu_seconds(pid), time.monotonic()
+    result = action()
+    return cpu_seconds(pid) - cpu, time.monotonic() - begin, result
+
+
+def reloaded(daemon):
+    before = len(daemon.told(PRIORITY=6))
+    daemon.signal(signal.SIGHUP)
+    daemon.wait("the reload", lambda: [r for r in daemon.told(PRIORITY=6)[before:]
+                                       if "reloaded" in r["MESSAGE"]], deadline=120)
+
+
+def whole_file(path):
+    """Waits for the next whole file."""
+    before = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
+    while not os.path.exists(path) or os.stat(path).st_mtime_ns == before:
+        time.sleep(0.05)
+    return os.path.getsize(path)
+
+
+def described(daemon):
+    """Bytes of the answer, None where a message of D-Bus cannot hold it."""
+    done = subprocess.run(["busctl", f"--address={daemon.bus.address}", "--timeout=120", "call",
+                           "org.mtuwatch1", "/org/mtuwatch1", "org.mtuwatch1.Manager", "Describe"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return len(done.stdout) if done.returncode == 0 else None
+
+
+def scale_row(count):
+    seconds = max(30, count // 1000)
+    with lab.Lab() as network:
+        a, _, peers = crowd(network, count)
+        metrics = os.path.join(network.directory, "mtuwatchd.prom")
+        every = {"Interval": f"{seconds}s"}
+        daemon = Daemon(network, a, crowd_text(peers, **every))
+        daemon.wait("the start", lambda: daemon.told(PRIORITY=6), deadline=120)
+        pid = daemon.process.pid
+        start = cpu_seconds(pid)
+        daemon.wait("every peer good", lambda: (daemon.manager() or {}).get("Verdict") ==
+                    "consistent", deadline=300)
+        settled(daemon, a, 5)
+        cpu, _, wall = settled(daemon, a, seconds)
+        peak, pss = memory(pid)
+        reload_cpu, reload_wall, _ = cpu_of(pid, lambda: reloaded(daemon))
+        text_cpu, text_wall, text = cpu_of(pid, lambda: described(daemon))
+        daemon.write(crowd_text(peers, MetricsFile=metrics, **every))
+        file_cpu, _, _ = cpu_of(pid, lambda: reloaded(daemon))
+        more, _, size = cpu_of(pid, lambda: whole_file(metrics))
+        # some rounds fall into the time that the file takes; reading it again costs what it did before
+        file_cpu = max(file_cpu + more - reload_cpu, 0)
+        row(count, f"{start * 1e3:.0f} ms", f"{cpu / wall * seconds / count * 1e6:.1f} µs",
+            f"{pss / 1024:.1f} MB", f"{peak / 1024:.1f} MB",
+            f"{reload_cpu * 1e3:.0f} ms, {msec(reload_wall)}",
+            f"{text_cpu * 1e3:.0f} ms, {msec(text_wall)}, {text / 1e6:.1f} MB" if text else
+            f"{text_cpu * 1e3:.0f} ms, too large for D-Bus",
+            f"{file_cpu * 1e3:.0f} ms, {size / 1e6:.1f} MB", f"{memory(pid)[1] / 1024:.1f} MB")
+
+
+def scale(*counts):
+    heading("from ten peers to a hundred thousand, all good, on the bus and with a metrics file")
+    table("peers", "start, CPU", "a round, CPU a peer", "memory PSS", "peak", "reload",
+          "Describe", "metrics file", "PSS afterwards")
+    for count in counts or (10, 1000, 10000, 100000):
+        scale_row(count)
 
 
 def scamper_row(space, peers):
@@ -639,7 +705,7 @@ def host(links=1000, route_count=100000, connection_count=10000):
             [f"link set v{i} mtu {1500 if undo else 1450}" for i in range(links // 2)]))
 
 
-ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, steady, idle, storm, routes,
+ALL = {f.__name__: f for f in (clean, report, hole, event, many, holes, scale, steady, idle, storm, routes,
                               host)}
 
 

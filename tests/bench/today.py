@@ -2,9 +2,12 @@
 """What people use today for the same question, each as (seconds, packets, what it said)."""
 
 import json
+import os
 import re
+import resource
 import shutil
 import subprocess
+import tempfile
 import time
 
 TOOL_LONGEST = 100  # seconds; tracepath takes 91 for a silent hole
@@ -63,3 +66,95 @@ def tools(space, address, size, slow=False):
         yield "tracepath", timed(space, ["tracepath", "-n", address], r"pmtu (\d+)")
         if size > 1500:
             yield "ping bisect", ping_bisect(space, address, size)
+
+
+# many peers at once, each as (CPU seconds, seconds, packets, how many were called bad)
+
+BLACKBOX_MODULE = """modules:
+  mtu:
+    prober: icmp
+    timeout: 5s
+    icmp: {{preferred_ip_protocol: ip4, dont_fragment: true, payload_size: {payload}}}
+"""
+
+# So many at a time, as Prometheus spreads its scrapes: all at once its sockets overflow.
+SCRAPES = """
+import sys, urllib.request
+from concurrent.futures import ThreadPoolExecutor
+def good(peer):
+    url = f"http://127.0.0.1:9115/probe?module=mtu&target={peer}"
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return b"\\nprobe_success 1" in answer.read()
+with ThreadPoolExecutor(16) as pool:
+    peers = sys.stdin.read().split()
+    print("bad", len(peers) - sum(pool.map(good, peers)))
+"""
+
+
+def child_cpu(argv, text=None, longest=TOOL_LONGEST):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False,
+                          timeout=longest)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            time.monotonic() - begin, done)
+
+
+def crowd_fping(space, peers, size):
+    if not shutil.which("fping"):
+        return None
+    packets = sent_packets(space)
+    cpu, wall, done = child_cpu(space.command("fping", "-q", "-i0", "-r0", "-M", "-b",
+                                              str(size - 28), "-s"), "\n".join(peers) + "\n")
+    bad = re.search(r"(\d+) unreachable", done.stderr)
+    return cpu, wall, sent_packets(space) - packets, bad.group(1) if bad else "?"
+
+
+def crowd_scamper(space, peers, size):
+    if not shutil.which("scamper"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "peers")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join(peers) + "\n")
+        packets = sent_packets(space)
+        cpu, wall, _ = child_cpu(space.command(
+            "scamper", "-o", "/dev/null", "-p", "2000", "-w", str(len(peers)), "-c",
+            f"ping -c 1 -s {size}", "-f", path))
+    # where there is no delay it misses answers that come while it is still sending
+    return cpu, wall, sent_packets(space) - packets, "not checked"
+
+
+def crowd_blackbox(space, peers, size):
+    exporter = shutil.which("prometheus-blackbox-exporter") or shutil.which("blackbox_exporter")
+    if not exporter:
+        return None
+    space.ip("link set lo up")
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        file.write(BLACKBOX_MODULE.format(payload=size - 28))
+        file.flush()
+        process = subprocess.Popen(space.command(exporter, f"--config.file={file.name}",
+                                                 "--web.listen-address=127.0.0.1:9115"),
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            while "9115" not in process.stderr.readline():
+                if process.poll() is not None:
+                    return None
+            packets, begin = sent_packets(space), time.monotonic()
+            _, _, done = child_cpu(space.command("python3", "-c", SCRAPES), "\n".join(peers),
+                                   longest=300)
+            wall, packets = time.monotonic() - begin, sent_packets(space) - packets
+        finally:
+            process.terminate()
+            process.stderr.close()
+            _, _, usage = os.wait4(process.pid, 0)
+            process.returncode = 0
+    bad = re.search(r"bad (\d+)", done.stdout)
+    return usage.ru_utime + usage.ru_stime, wall, packets, bad.group(1) if bad else "?"
+
+
+def crowd_tools(space, peers, size):
+    yield "fping -i0", crowd_fping(space, peers, size)
+    yield "scamper ping", crowd_scamper(space, peers, size)
+    yield "blackbox_exporter", crowd_blackbox(space, peers, size)

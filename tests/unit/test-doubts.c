@@ -207,6 +207,66 @@ START_TEST(flows_by_echo_prove_little)
 }
 END_TEST
 
+/* A router of few words tells of some flow only: the sender has heard it all the same. */
+START_TEST(flows_share_a_report)
+{
+	static const enum method methods[] = {METHOD_TCP, METHOD_AUTO, METHOD_RESPONDER, METHOD_ICMP};
+
+	for (unsigned flows = 2; flows <= FLOWS_MOST; flows++) {
+		struct world world;
+		struct life life;
+
+		world_clean(&world, first_seed() * 113 + flows);
+		world.kinds = _i == 3 ? ECHO : SYN | RESPONDER;
+		world.limit = 1500;
+		world.hops = 3;
+		world.narrow = 2;
+		world.router = ROUTER_LIMITED;
+		life_init(&life, &world);
+		life.settings.method = methods[_i];
+		life.path.flow_count = flows;
+		for (uint64_t rounds = 1; rounds <= 20; rounds++)
+			life_run(&life, &world, rounds);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_REDUCED && life.announcements == 1 &&
+				      life.path.announced.path_mtu == 1500 &&
+				      life.path.announced.router.bytes[3] == 253,
+			      "%u flows: verdict %d, %u, announced %u times", flows,
+			      life.path.announced.verdict, life.path.announced.path_mtu,
+			      life.announcements);
+		ck_assert_uint_eq(life.path.flows_faulty, 0);
+	}
+}
+END_TEST
+
+/* What a peer that answers a few packets a second gives to one flow it cannot give to another. */
+START_TEST(flows_share_few_answers)
+{
+	static const struct {
+		enum method method;
+		unsigned kinds;
+	} rows[] = {{METHOD_TCP, SYN}, {METHOD_AUTO, ECHO | SYN}, {METHOD_RESPONDER, ECHO | RESPONDER},
+		    {METHOD_AUTO, ECHO}};
+	static const unsigned rates[] = {1, 2, 3, 5, 8, 12, 20};
+
+	for (unsigned number = 0; number < 7 * FLOWS_MOST; number++) {
+		struct world world;
+		struct life life;
+
+		world_clean(&world, first_seed() * 127 + number);
+		world.kinds = rows[_i].kinds;
+		life_init(&life, &world);
+		life.settings.method = rows[_i].method;
+		life.path.flow_count = 1 + number % FLOWS_MOST;
+		life_run(&life, &world, 3);
+		world.answers_per_sec = rates[number / FLOWS_MOST];
+		life_run(&life, &world, 40);
+		for (unsigned v = VERDICT_REDUCED; v <= VERDICT_UNREACHABLE; v++)
+			ck_assert_msg(!life.said[v], "%u flows, %u answers a second: verdict %u",
+				      life.path.flow_count, world.answers_per_sec, v);
+	}
+}
+END_TEST
+
 /* --- where --- */
 
 /* Echoes go another way: the walk goes by what the fault was found with. */
@@ -446,6 +506,81 @@ START_TEST(a_hole_is_cheap)
 }
 END_TEST
 
+/* What the second method says of an echo's fault explains it: it is not another one, and needs no
+ * further rounds. */
+START_TEST(the_way_back_is_known_as_soon)
+{
+	unsigned fail_after = 2 + (unsigned)_i % 3;
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 131 + (unsigned)_i);
+	world.kinds = ECHO | SYN | UDP | (_i < 6 ? RESPONDER : 0);
+	world.fail_after = fail_after;
+	world.delay_usec = _i % 2 ? 200000 : 500;
+	life_init(&life, &world);
+	life_run(&life, &world, 5);
+	world.limit_back = 4086;
+	life_run(&life, &world, 5 + fail_after);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	ck_assert_uint_eq(life.path.announced.path_mtu, 9000);
+	ck_assert_uint_eq(life.path.announced.return_mtu, 4086);
+	life_run(&life, &world, 20);
+	ck_assert_uint_eq(life.announcements, 2);
+}
+END_TEST
+
+/* Echoes alone see what is lost on the way back: that they are not heard for a moment does not mend it. */
+START_TEST(the_way_back_is_not_forgotten)
+{
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 139);
+	world.kinds = ECHO | SYN | (_i ? RESPONDER : 0);
+	life_init(&life, &world);
+	life_run(&life, &world, 3);
+	world.limit_back = 4086;
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.direction, DIRECTION_RETURN);
+	/* a round in which nothing but the port is heard */
+	world.kinds = SYN;
+	life_run(&life, &world, 9);
+	world.kinds = ECHO | SYN | (_i ? RESPONDER : 0);
+	for (uint64_t rounds = 10; rounds <= 40; rounds++) {
+		life_run(&life, &world, rounds);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_BLACK_HOLE &&
+				      life.path.announced.direction == DIRECTION_RETURN,
+			      "round %lu: verdict %d", rounds, life.path.announced.verdict);
+	}
+	world.limit_back = SIZE_LARGEST;
+	life_run(&life, &world, 50);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+}
+END_TEST
+
+/* A rule against large pings comes and goes; the path itself was never bad. */
+START_TEST(what_is_over_is_not_kept)
+{
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 137 + (unsigned)_i);
+	world.kinds = ECHO | SYN | (_i & 1 ? RESPONDER : 0);
+	world.hops = (unsigned)_i;
+	life_init(&life, &world);
+	life_run(&life, &world, 3);
+	world.limit_echo = 1028;
+	life_run(&life, &world, 30);
+	world.limit_echo = SIZE_LARGEST;
+	life_run(&life, &world, 70);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+	ck_assert_uint_eq(life.path.echo_limit, 0);
+	ck_assert_ptr_null(life.path.dossier);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doubts");
@@ -458,6 +593,8 @@ int main(void)
 	tcase_add_loop_test(all, dead_flows, 0, 4);
 	tcase_add_loop_test(all, many_flows_by_udp, 0, 4);
 	tcase_add_loop_test(all, flows_by_echo_prove_little, 0, 2);
+	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
+	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
 	tcase_add_loop_test(all, router_bears_out, 0, 4);
 	tcase_add_test(all, same_rule_on_two_peers);
@@ -466,6 +603,9 @@ int main(void)
 			    sizeof(report_rows) / sizeof(report_rows[0]));
 	tcase_add_loop_test(all, sizes_out_of_order, 0, 60);
 	tcase_add_loop_test(all, a_hole_is_cheap, 0, 3);
+	tcase_add_loop_test(all, the_way_back_is_not_forgotten, 0, 2);
+	tcase_add_loop_test(all, what_is_over_is_not_kept, 0, 4);
+	tcase_add_loop_test(all, the_way_back_is_known_as_soon, 0, 12);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
 }

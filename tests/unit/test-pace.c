@@ -190,8 +190,8 @@ START_TEST(next_is_on_its_place)
 		uint64_t next = pace_next(now, interval, phase);
 
 		ck_assert_uint_eq(next % interval, phase % interval);
-		ck_assert_uint_ge(next, now + interval / 2);
-		ck_assert_uint_lt(next, now + interval / 2 + interval);
+		ck_assert_uint_ge(next, now + interval / 8);
+		ck_assert_uint_lt(next, now + interval / 8 + interval);
 	}
 }
 END_TEST

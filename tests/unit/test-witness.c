@@ -119,6 +119,23 @@ START_TEST(as_if_all_were_asked)
 }
 END_TEST
 
+/* A thousand with a rule against large pings bear out nobody: nobody has to walk past them. */
+START_TEST(who_is_of_no_use_is_not_asked)
+{
+	static struct witnesses witnesses;
+	static struct path paths[1000];
+
+	for (unsigned i = 0; i < 1000; i++) {
+		paths[i].address = scene_address(ADDRESS_IPV4, (uint8_t)i);
+		paths[i].evidence = (struct evidence){
+			.outcome = OUTCOME_LESS, .passes = 1500, .full = 9000, .kind = PROBE_ECHO};
+		witness_update(&witnesses, &paths[i]);
+	}
+	for (unsigned i = 0; i < WITNESS_ROWS; i++)
+		ck_assert_ptr_null(witnesses.rows[i]);
+}
+END_TEST
+
 START_TEST(nothing_is_said_of_a_good_path)
 {
 	static struct witnesses witnesses;
@@ -173,6 +190,7 @@ int main(void)
 	TCase *test = tcase_create("witness");
 
 	tcase_add_loop_test(test, as_if_all_were_asked, 0, 10);
+	tcase_add_test(test, who_is_of_no_use_is_not_asked);
 	tcase_add_test(test, nothing_is_said_of_a_good_path);
 	tcase_add_test(test, a_word_of_others_shortens_the_search);
 	suite_add_tcase(suite, test);

@@ -59,6 +59,7 @@ struct world {
 	uint64_t unreachables_usec;
 	unsigned answers_per_sec;     /* the peer answers no more, 0: as many as are asked */
 	uint64_t answers_free_usec;
+	uint64_t cookie;              /* of the peer's responder */
 	enum router router;
 	bool unruly; /* late and doubled answers */
 	uint64_t reported_usec;
@@ -213,9 +214,9 @@ static void world_peer(struct world *world, struct answer *answer, unsigned flow
 		answer->kind = ANSWER_DELIVERED;
 		break;
 	case PROBE_RESPONDER:
-		if (answer->cookie != 77) {
+		if (answer->cookie != world->cookie) {
 			answer->kind = ANSWER_COOKIE;
-			answer->cookie = 77;
+			answer->cookie = world->cookie;
 			break;
 		}
 		if (size <= world->limit_back && !world_lost_back(world, size))
@@ -317,6 +318,7 @@ struct life {
 	_Alignas(struct check) uint8_t memory[CHECK_SIZE(FLOWS_MOST)]; /* of the check */
 	struct peer_settings settings;
 	struct pace pace;
+	struct pace *budget; /* its own pace, or one that it shares */
 	struct route route;
 	struct link link;
 	unsigned announcements;
@@ -346,6 +348,7 @@ static void life_init(struct life *life, const struct world *world)
 		.recover_after = 2,
 	};
 	pace_init(&life->pace, 1000000000);
+	life->budget = &life->pace;
 	life->link = (struct link){ .index = 2, .mtu = world->link_mtu, .up = true, .carrier = true };
 	life->route.link = 2;
 	life->route.gateway.family = world->hops ? world->family : ADDRESS_NONE;
@@ -361,7 +364,7 @@ static void life_init(struct life *life, const struct world *world)
 static void life_judge(struct life *life, const struct moment *moment, struct todo *todo)
 {
 	life->path.dossier = &life->dossier;
-	path_judge(&life->path, &life->pace, moment, todo);
+	path_judge(&life->path, life->budget, moment, todo);
 	if (!path_dossier_is_empty(&life->path))
 		return;
 	life->dossier = (struct dossier){ 0 };
@@ -379,7 +382,7 @@ static void life_step(struct life *life, struct world *world)
 	if (path_is_due(&life->path, world->now))
 		path_begin(&life->path, (void *)life->memory, &moment);
 	do {
-		path_on_time(&life->path, &life->pace, world->now, &todo);
+		path_on_time(&life->path, life->budget, world->now, &todo);
 		world_send(world, &life->path, &todo.burst);
 	} while (todo.burst.count > 0 && !todo.judge);
 	if (todo.judge)
@@ -391,7 +394,7 @@ static void life_step(struct life *life, struct world *world)
 }
 
 /* Turns the clock until `rounds` are over. */
-static void life_run(struct life *life, struct world *world, uint64_t rounds)
+static inline void life_run(struct life *life, struct world *world, uint64_t rounds)
 {
 	unsigned steps = 0;
 
@@ -431,6 +434,7 @@ static void world_init(struct world *world, uint64_t seed)
 	world->limit_back = SIZE_LARGEST;
 	world->limit_echo = SIZE_LARGEST;
 	world->kinds = 1U << PROBE_ECHO;
+	world->cookie = 77;
 }
 
 static uint64_t first_seed(void)
