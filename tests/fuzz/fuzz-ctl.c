@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Any bytes at all as what iperf3 prints, as networkd's record of a link and as a file of
- * netplan's. Whatever comes out is closed, and has nothing in it that steers a terminal.
+ * Any bytes at all as what iperf3 prints, as networkd's record of a link, and as files of netplan's
+ * and ifupdown's. Whatever comes out is closed, and has nothing in it that steers a terminal.
  */
+#include <glob.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,40 @@
 #include "../../daemon/ctl/layers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+int __wrap_glob(const char *pattern, int flags, int (*complain)(const char *, int), glob_t *ret);
+void __wrap_globfree(glob_t *found);
+
+#define INTERFACES "/root/etc/network/interfaces"
+#define FILES_MOST 64
+
+/* /etc/network/interfaces is the input, and so is all that it includes. */
+static const uint8_t *interfaces;
+static size_t interfaces_size;
+static unsigned files;
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	/* the fuzzer has files of its own */
+	if (strcmp(path, INTERFACES) != 0)
+		return __real_fopen(path, mode);
+	files++;
+	return interfaces_size > 0 ? fmemopen((void *)(uintptr_t)interfaces, interfaces_size, "r") : NULL;
+}
+
+int __wrap_glob(const char *pattern, int flags, int (*complain)(const char *, int), glob_t *ret)
+{
+	static char name[] = INTERFACES, *path = name;
+
+	ret->gl_pathv = &path;
+	ret->gl_pathc = files < FILES_MOST;
+	return 0;
+}
+
+void __wrap_globfree(glob_t *found)
+{
+}
 
 static void assert_closed(const char *text, size_t room)
 {
@@ -33,6 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct iperf_answer answer;
 	struct manager manager;
 
+	interfaces = data;
+	interfaces_size = size;
+	files = 0;
 	if (!text)
 		return 0;
 	if (iperf_parse(text, &answer) < 0 && !answer.words[0])
@@ -46,5 +85,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	netplan_section(text, "eth1", section);
 	assert_closed(section, sizeof(section));
 	free(text);
+	if (manager_from_interfaces(&manager, "/root", "eth1")) {
+		assert_clean(manager.name, sizeof(manager.name));
+		assert_clean(manager.section, sizeof(manager.section));
+		if (strcmp(manager.file, &INTERFACES[strlen("/root")]) != 0)
+			abort();
+	}
 	return 0;
 }
