@@ -12,6 +12,7 @@
 
 #include "../../daemon/ctl/iperf.h"
 #include "../../daemon/ctl/layers.h"
+#include "../../daemon/ctl/worth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 FILE *__real_fopen(const char *path, const char *mode);
@@ -63,6 +64,21 @@ static void assert_clean(const char *text, size_t room)
 			abort();
 }
 
+/* Held against another one that was as good, and one that was not. */
+static void weigh(const struct iperf_answer *answer)
+{
+	struct series smaller = {.size = 1500, .count = 2}, larger = {.size = 9000, .count = 1};
+	char *sentence;
+
+	smaller.runs[0] = larger.runs[0] = *answer;
+	smaller.runs[1].bits = 1000000;
+	sentence = worth_sentence(&smaller, &larger);
+	if (sentence)
+		assert_clean(sentence, strlen(sentence) + 1);
+	free(sentence);
+	series_retransmits(&smaller);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size), section[32];
@@ -74,7 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	files = 0;
 	if (!text)
 		return 0;
-	if (iperf_parse(text, &answer) < 0 && !answer.words[0])
+	if (iperf_parse(text, &answer) >= 0)
+		weigh(&answer);
+	else if (!answer.words[0])
 		abort();
 	assert_clean(answer.words, sizeof(answer.words));
 	if (manager_from_networkd(&manager, text)) {
