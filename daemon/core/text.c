@@ -4,6 +4,8 @@
  */
 #include "text.h"
 
+#include <string.h>
+
 size_t text_character(const uint8_t *text, size_t length, uint32_t *ret)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -40,4 +42,18 @@ bool text_is_shown(uint32_t character)
 		if (character >= hidden[i].first && character <= hidden[i].last)
 			return false;
 	return (character & 0xfffe) != 0xfffe;
+}
+
+void text_clean(char *text, char kept)
+{
+	size_t length = strlen(text), step;
+	uint32_t character;
+
+	for (size_t i = 0; i < length; i += step) {
+		step = text_character((const uint8_t *)text + i, length - i, &character);
+		if (step > 0 && (text_is_shown(character) || (kept && text[i] == kept)))
+			continue;
+		text[i] = '?';
+		step = 1;
+	}
 }

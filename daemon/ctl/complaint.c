@@ -4,6 +4,8 @@
  */
 #include "remote.h"
 
+#include "../core/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +27,9 @@ __attribute__((format(printf, 3, 4))) static void explain(struct remote *remote,
 	if (vasprintf(&remote->words, format, arguments) < 0)
 		remote->words = NULL;
 	va_end(arguments);
+	/* it may be another host's word */
+	if (remote->words)
+		text_clean(remote->words, '\n');
 }
 
 static void explain_connection(struct remote *remote, int r)

@@ -5,9 +5,11 @@
 #include "document.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../core/lint.h"
+#include "../core/text.h"
 #include "../face/words.h"
 
 #define PEERS "Peers"
@@ -17,6 +19,19 @@
 
 static int value_read(sd_bus_message *message, struct json_object **ret);
 
+struct json_object *document_string(const char *text)
+{
+	struct json_object *string = NULL;
+	char *copy = strdup(text);
+
+	if (copy) {
+		text_clean(copy, '\0');
+		string = json_object_new_string(copy);
+	}
+	free(copy);
+	return string;
+}
+
 static int text_read(sd_bus_message *message, char type, struct json_object **ret)
 {
 	const char *text;
@@ -24,7 +39,7 @@ static int text_read(sd_bus_message *message, char type, struct json_object **re
 
 	if (r < 0)
 		return r;
-	*ret = json_object_new_string(text);
+	*ret = document_string(text);
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -94,6 +109,13 @@ static int array_read(sd_bus_message *message, const char *contents, struct json
 	return sd_bus_message_exit_container(message);
 }
 
+/* Nothing that is told has another kind of name. */
+static bool key_is_ours(const char *key)
+{
+	return key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")] ==
+	       '\0';
+}
+
 static int entry_read(sd_bus_message *message, struct json_object *object)
 {
 	struct json_object *value = NULL;
@@ -108,9 +130,9 @@ static int entry_read(sd_bus_message *message, struct json_object *object)
 		r = value_read(message, &value);
 	if (r < 0)
 		return r;
-	if (json_object_object_add(object, key, value) < 0) {
+	if (!key_is_ours(key) || json_object_object_add(object, key, value) < 0) {
 		json_object_put(value);
-		return -ENOMEM;
+		return key_is_ours(key) ? -ENOMEM : -EBADMSG;
 	}
 	return sd_bus_message_exit_container(message);
 }
@@ -129,6 +151,49 @@ int document_from_message(sd_bus_message *message, struct json_object **ret)
 		return r;
 	*ret = json_object_get(object);
 	return sd_bus_message_exit_container(message);
+}
+
+static int string_clean(struct json_object *string)
+{
+	char *copy = strdup(json_object_get_string(string));
+	int r = -ENOMEM;
+
+	if (copy) {
+		text_clean(copy, '\0');
+		r = json_object_set_string(string, copy) ? 0 : -ENOMEM;
+	}
+	free(copy);
+	return r;
+}
+
+/* As deep as the parser goes, which is 32. */
+static int value_clean(struct json_object *value)
+{
+	int r = 0;
+
+	if (json_object_is_type(value, json_type_string))
+		return string_clean(value);
+	if (json_object_is_type(value, json_type_array))
+		for (size_t i = 0; r >= 0 && i < json_object_array_length(value); i++)
+			r = value_clean(json_object_array_get_idx(value, i));
+	if (json_object_is_type(value, json_type_object)) {
+		json_object_object_foreach(value, key, one)
+			if (!key_is_ours(key))
+				json_object_object_del(value, key);
+			else if (r >= 0)
+				r = value_clean(one);
+	}
+	return r;
+}
+
+int document_from_text(const char *text, struct json_object **ret)
+{
+	_drop_ struct json_object *document = json_tokener_parse(text);
+	int r = document ? value_clean(document) : -EBADMSG;
+
+	if (r >= 0)
+		*ret = json_object_get(document);
+	return r;
 }
 
 static int value_read(sd_bus_message *message, struct json_object **ret)

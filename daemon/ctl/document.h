@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the daemon tells, as the one JSON document that Describe() returns: made of it, or of the
- * answers to single questions, under the same names. Looks and counts; asks nobody.
+ * answers to single questions, under the same names. Looks and counts; asks nobody. Another host's
+ * daemon says what it wants: no text in a document steers the terminal it is shown on.
  */
 #pragma once
 
@@ -18,6 +19,11 @@ static inline void document_drop(struct json_object **object)
 
 /* Reads an a{sv} as an object. -ENOMEM, or what sd-bus says. */
 int document_from_message(sd_bus_message *message, struct json_object **ret);
+
+/* What Describe() returned. -ENOMEM, or -EBADMSG: it is no JSON. */
+int document_from_text(const char *text, struct json_object **ret);
+/* A text as it is in a document. NULL: out of memory. */
+struct json_object *document_string(const char *text);
 
 /* Takes both arrays over, also on error; the whole's verdict and severity are those of its parts.
  */

@@ -24,6 +24,7 @@
 #define TURN_MSEC 200
 #define STALL_BYTES 65536 /* what small packets alone may have brought over */
 #define ARGUMENTS 24
+#define COUNT_LARGEST 1e18
 
 extern char **environ;
 
@@ -37,9 +38,21 @@ static struct json_object *member(struct json_object *object, const char *key)
 	return value;
 }
 
+/* Neither below nothing nor beyond what a counter holds, whatever the other end claims. */
 static double real(struct json_object *object, const char *key)
 {
-	return json_object_get_double(member(object, key));
+	double value = json_object_get_double(member(object, key));
+
+	if (!(value > 0))
+		return 0;
+	return value < COUNT_LARGEST ? value : COUNT_LARGEST;
+}
+
+static uint64_t count(struct json_object *object, const char *key)
+{
+	uint64_t value = document_number(object, key);
+
+	return value < (uint64_t)COUNT_LARGEST ? value : (uint64_t)COUNT_LARGEST;
 }
 
 static void sums_parse(struct json_object *end, struct iperf_answer *ret)
@@ -48,9 +61,9 @@ static void sums_parse(struct json_object *end, struct iperf_answer *ret)
 	struct json_object *cpu = member(end, "cpu_utilization_percent");
 
 	ret->bits = (uint64_t)real(received, "bits_per_second");
-	ret->bytes = document_number(received, "bytes");
+	ret->bytes = count(received, "bytes");
 	ret->has_retransmits = member(sent, "retransmits") != NULL;
-	ret->retransmits = document_number(sent, "retransmits");
+	ret->retransmits = count(sent, "retransmits");
 	ret->cpu_here = real(cpu, "host_total");
 	ret->cpu_there = real(cpu, "remote_total");
 }

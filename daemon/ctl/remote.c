@@ -144,8 +144,8 @@ int remote_describe(struct remote *remote, struct json_object **ret)
 	r = sd_bus_message_read(reply, "s", &text);
 	if (r < 0)
 		return remote_failed(remote, r, "Describe");
-	*ret = json_tokener_parse(text);
-	return *ret ? 0 : remote_failed(remote, -EBADMSG, "Describe");
+	r = document_from_text(text, ret);
+	return r < 0 ? remote_failed(remote, r, "Describe") : 0;
 }
 
 static int properties_call(struct remote *remote, const char *path, const char *member,

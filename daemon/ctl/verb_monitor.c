@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/text.h"
 #include "../face/words.h"
 #include "remote.h"
 #include "show.h"
@@ -105,13 +106,14 @@ static void verdict_print(const struct monitor *monitor, const char *peer, const
 		char text[1024];
 
 		snprintf(text, sizeof(text), "%s; was %s", document_text(details, "Text"), before);
+		text_clean(text, '\0');
 		text_print(monitor, severity, words_severity(severity), text);
 		return;
 	}
 	event = json_object_new_object();
-	json_object_object_add(event, "Peer", json_object_new_string(peer));
-	json_object_object_add(event, "Before", json_object_new_string(before));
-	json_object_object_add(event, "After", json_object_new_string(after));
+	json_object_object_add(event, "Peer", document_string(peer));
+	json_object_object_add(event, "Before", document_string(before));
+	json_object_object_add(event, "After", document_string(after));
 	json_object_object_add(event, "Details", json_object_get(details));
 	event_print_json(monitor, "verdict", event);
 }

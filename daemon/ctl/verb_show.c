@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/text.h"
 #include "../face/config_parse.h"
 #include "remote.h"
 #include "show.h"
@@ -114,9 +115,12 @@ static int catalogue_add(struct catalogue *catalogue, const char *name, const ch
 		catalogue->list = list;
 		catalogue->room = room;
 	}
-	list[catalogue->count] = (struct named){strdup(name), strdup(path)};
-	catalogue->count++;
-	return list[catalogue->count - 1].name && list[catalogue->count - 1].path ? 0 : -ENOMEM;
+	list += catalogue->count++;
+	*list = (struct named){strdup(name), strdup(path)};
+	if (!list->name || !list->path)
+		return -ENOMEM;
+	text_clean(list->name, '\0');
+	return 0;
 }
 
 static int catalogue_read(struct catalogue *catalogue, sd_bus_message *reply, bool links)

@@ -136,6 +136,8 @@ bool value_is_host_name(const char *text);
 
 /* config_text.c */
 bool value_is_utf8(const char *text, size_t length);
+/* Why it is no text that can be shown; NULL it is. */
+const char *value_text_objection(const char *text, size_t length);
 /* The one of `count` words that `text` was probably meant to be, NULL none is close. */
 const char *value_nearest(const char *text, const char *const *words, unsigned count);
 

@@ -252,19 +252,16 @@ static bool line_take(struct reading *reading, struct line *ret)
 /* Why this line cannot be one of ours; NULL it can. */
 static const char *line_objection(const struct line *line)
 {
+	size_t length;
+
 	if (line->length > CONFIG_LINE_LONGEST)
 		return "expected at most 199 bytes in a line";
 	if (line->nul)
 		return "expected text, there is a NUL byte";
-	if (!value_is_utf8(line->text, line->length))
-		return "expected UTF-8";
-	for (size_t i = 0; i < line->length; i++) {
-		unsigned char c = (unsigned char)line->text[i];
-
-		if ((c < ' ' && c != '\t' && !(c == '\r' && i + 1 == line->length)) || c == 0x7f)
-			return "expected text, there is a control character";
-	}
-	return NULL;
+	length = line->length;
+	if (length > 0 && line->text[length - 1] == '\r')
+		length--;
+	return value_text_objection(line->text, length);
 }
 
 /* Cuts a comment and the blanks on both sides. A value may hold # and ; inside a word. */

@@ -48,9 +48,13 @@ static int objection(int error, const char *why, char **ret_error)
 int config_peer_set(struct config_peer *peer, const char *key, const char *text, char **ret_error)
 {
 	struct draft draft = {.kind = SECTION_PEER, .peer = *peer};
+	const char *objects = value_text_objection(text, strlen(text));
 	char why[WHY_SIZE];
-	int r = draft_set(&draft, key, text, why);
+	int r;
 
+	if (objects)
+		return objection(-EINVAL, objects, ret_error);
+	r = draft_set(&draft, key, text, why);
 	*peer = draft.peer;
 	return r < 0 ? objection(r, why, ret_error) : 0;
 }

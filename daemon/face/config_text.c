@@ -49,6 +49,16 @@ bool value_is_utf8(const char *text, size_t length)
 	return true;
 }
 
+const char *value_text_objection(const char *text, size_t length)
+{
+	if (!value_is_utf8(text, length))
+		return "expected UTF-8";
+	for (size_t i = 0; i < length; i++)
+		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
+			return "expected text, there is a control character";
+	return NULL;
+}
+
 #define WORD_LONGEST 63
 
 /* Insertions, deletions and replacements from one word to the other, case aside. */

@@ -49,16 +49,6 @@ static uint64_t cost_now(void)
 	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void on_end(struct connections *connections, struct nlmsghdr *message)
-{
-	int error = 0;
-
-	if (nlmsg_datalen(message) >= (int)sizeof(error))
-		memcpy(&error, nlmsg_data(message), sizeof(error));
-	connections->error = error < 0 ? error : 0;
-	connections->over = true;
-}
-
 static int on_message(struct nlmsghdr *message, void *userdata)
 {
 	struct connections *connections = userdata;
@@ -67,10 +57,12 @@ static int on_message(struct nlmsghdr *message, void *userdata)
 	/* a look that was given up may still be on its way */
 	if (message->nlmsg_seq != connections->netlink.sequence || connections->over)
 		return 0;
-	if (message->nlmsg_type == NLMSG_ERROR || message->nlmsg_type == NLMSG_DONE)
-		on_end(connections, message);
-	else if (connection_message_parse(message, &connection))
+	if (message->nlmsg_type == NLMSG_ERROR || message->nlmsg_type == NLMSG_DONE) {
+		connections->error = netlink_error(message);
+		connections->over = true;
+	} else if (connection_message_parse(message, &connection)) {
 		connections->handlers.connection(&connection, connections->userdata);
+	}
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #define BUFFER_SIZE (64 * 1024)
 #define EVENT_BUFFER_SIZE (8 * 1024 * 1024)
 #define ANSWER_TIMEOUT_SEC 1
+#define ERRNO_LARGEST 4095 /* the kernel's MAX_ERRNO */
 
 static int option_on(int fd, int option)
 {
@@ -197,6 +198,7 @@ void netlink_discard(struct netlink *netlink)
 struct asking {
 	uint32_t sequence;
 	bool dump;
+	bool silence; /* is an answer: to a dump, or to an order */
 	bool done;
 	bool interrupted;
 	int error; /* the kernel's */
@@ -205,7 +207,7 @@ struct asking {
 	void *userdata;
 };
 
-static int error_of(struct nlmsghdr *message)
+int netlink_error(struct nlmsghdr *message)
 {
 	int error;
 
@@ -213,6 +215,8 @@ static int error_of(struct nlmsghdr *message)
 	if (nlmsg_datalen(message) < (int)sizeof(error))
 		return message->nlmsg_type == NLMSG_ERROR ? -EBADMSG : 0;
 	memcpy(&error, nlmsg_data(message), sizeof(error));
+	if (error < -ERRNO_LARGEST)
+		return -EBADMSG;
 	return error < 0 ? error : 0;
 }
 
@@ -226,8 +230,10 @@ static int on_answer(struct nlmsghdr *message, void *userdata)
 	if ((message->nlmsg_flags & NLM_F_DUMP_INTR) != 0)
 		asking->interrupted = true;
 	if (message->nlmsg_type == NLMSG_ERROR || message->nlmsg_type == NLMSG_DONE) {
-		asking->error = error_of(message);
+		asking->error = netlink_error(message);
 		asking->done = true;
+		if (asking->error == 0 && !asking->silence)
+			asking->error = -EBADMSG;
 		return 0;
 	}
 	if (asking->handler_error == 0) {
@@ -259,6 +265,7 @@ int netlink_ask(struct netlink *netlink, struct nlmsghdr *request, netlink_handl
 {
 	struct asking asking = {
 		.dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP,
+		.silence = (request->nlmsg_flags & (NLM_F_DUMP | NLM_F_ACK)) != 0,
 		.handler = handler,
 		.userdata = userdata,
 	};

@@ -45,10 +45,14 @@ int netlink_send(struct netlink *netlink, struct nlmsghdr *request);
 /*
  * Sends `request` (its flags and sequence are filled in; NLM_F_DUMP is the caller's) and hands
  * every message of the answer to `handler`. The kernel's own refusal comes back as it is;
- * -ETIMEDOUT without an answer, -EINTR for a dump that was not of one moment: ask again.
+ * -ETIMEDOUT without an answer, -EINTR for a dump that was not of one moment: ask again; -EBADMSG
+ * when the answer to what is neither a dump nor an order (NLM_F_ACK) has no message in it.
  */
 int netlink_ask(struct netlink *netlink, struct nlmsghdr *request, netlink_handler_t handler,
 		void *userdata);
+
+/* What an NLMSG_ERROR or NLMSG_DONE says: 0, or a negative errno. */
+int netlink_error(struct nlmsghdr *message);
 
 /* Appends an attribute to a request that has the room for it. */
 void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size_t length);

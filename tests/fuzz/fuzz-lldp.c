@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Any bytes at all as a frame and as networkd's record of frames. Whatever comes out is short,
+ * Any bytes at all as a frame, as networkd's record of frames and as the texts that lldpd makes of
+ * one. Whatever comes out is short,
  * closed, and has nothing in it that steers a terminal.
  */
 #include <stddef.h>
@@ -32,6 +33,22 @@ static void assert_neighbour(const struct neighbour *neighbour)
 		abort();
 }
 
+/* Each text begins with its length; the first of all says what kind of name the port has. */
+static void assert_names(const uint8_t *data, size_t size)
+{
+	struct lldp_text texts[4] = {{NULL, 0}};
+	struct neighbour neighbour = {.max_frame = 0};
+
+	for (unsigned i = 0; i < 4 && size > 0; i++) {
+		texts[i] = (struct lldp_text){data + 1, data[0] < size ? data[0] : size - 1};
+		data += 1 + texts[i].length;
+		size -= 1 + texts[i].length;
+	}
+	lldp_name(&(struct lldp_said){texts[0], texts[1], texts[2], texts[3], texts[0].length % 2},
+		  &neighbour);
+	assert_neighbour(&neighbour);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct neighbour neighbour;
@@ -45,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		assert_neighbour(&cable.neighbour);
 	}
+	assert_names(data, size);
 	for (size_t room = 4; room < 12; room++) {
 		char text[12];
 

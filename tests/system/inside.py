@@ -17,6 +17,7 @@ import cases_package
 import cases_fleet
 import cases_monitoring
 import cases_recipes
+import cases_sandbox
 from world import (BASE_CONFIG, BUS, CONFIG, LINK_MTU, MANAGER, STORAGE_CONFIG, UNIT, BusMonitor,
                    Failure, Skip, bus_call, bus_error, bus_introspect, bus_name_owned, bus_property,
                    drop_in_clear, drop_in_set, expect, expect_equal, expect_not_let, file_write, journal_about,
@@ -465,9 +466,9 @@ CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, cas
          case_quiet_network_quiet_journal, case_reload_good, case_reload_bad, case_named_errors,
          case_unprivileged, case_log_level, case_storage, case_killed, case_watchdog,
          case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
-         case_bus_restarted, case_clamped, case_link_clamped, *cables.CASES, *cases_ctl.CASES,
-         *cases_explain.CASES, *cases_recipes.CASES,
-         *cases_fleet.CASES, *cases_monitoring.CASES)
+         case_bus_restarted, case_clamped, case_link_clamped, *cases_sandbox.CASES, *cables.CASES,
+         *cases_ctl.CASES, *cases_explain.CASES, *cases_recipes.CASES, *cases_fleet.CASES,
+         *cases_monitoring.CASES)
 
 
 def complain(mark, failure):

@@ -322,6 +322,10 @@ START_TEST(requested)
 			    "expected the address of a host, this one is unspecified");
 	ck_assert_objection(config_peer_set(peer, "Adress", "::1", &error),
 			 "there is no such key");
+	ck_assert_objection(config_peer_set(peer, "Interface", "eth1\033[2J", &error),
+			    "expected text, there is a control character");
+	ck_assert_objection(config_peer_set(peer, "Interface", "eth\xff", &error),
+			    "expected UTF-8");
 	/* what was wrong changed nothing */
 	ck_assert_str_eq(peer->host, "nas.example");
 	ck_assert_uint_eq(peer->flows, 4);

@@ -380,6 +380,27 @@ START_TEST(plugin_is_clean)
 }
 END_TEST
 
+/* Another host's daemon does not steer this one's terminal. */
+START_TEST(texts_are_clean)
+{
+	sd_bus_error error = SD_BUS_ERROR_MAKE_CONST("org.mtuwatch1.BadConfig",
+						     "a:1: \"\033[2J\"\nb:2: \xc2\x9b");
+	struct remote remote = {0};
+	struct json_object *document;
+
+	ck_assert_int_eq(document_from_text("{\"Peers\":[{\"Name\":\"a\\u001b[2Jb\\u0007\\nc\","
+					    "\"Text\":\"\\u202egr\u00fcn\"}],\"Severity\":\"ok\"}",
+					    &document), 0);
+	ck_assert_str_eq(document_text(document_at(document, "Peers", 0), "Name"), "a?[2Jb??c");
+	ck_assert_str_eq(document_text(document_at(document, "Peers", 0), "Text"), "???gr\u00fcn");
+	json_object_put(document);
+	ck_assert_int_eq(document_from_text("{\"Peers\"", &document), -EBADMSG);
+	remote_explain(&remote, &error, ":1.2", -EIO);
+	ck_assert_str_eq(remote.words, "a:1: \"?[2J\"\nb:2: ??");
+	remote_done(&remote);
+}
+END_TEST
+
 START_TEST(plugin_names_the_worst)
 {
 	struct json_object *peers = json_object_new_array(), *document;
@@ -481,6 +502,7 @@ int main(void)
 	tcase_add_test(test, legend_and_colour);
 	tcase_add_test(test, plugin);
 	tcase_add_test(test, plugin_is_clean);
+	tcase_add_test(test, texts_are_clean);
 	tcase_add_test(test, plugin_names_the_worst);
 	tcase_add_test(test, nearest_names);
 	tcase_add_test(test, errors_in_words);
