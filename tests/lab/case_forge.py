@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""An attacker who does not see our probes, in the segment or far from it: what he sends moves nothing.
+
+FORGE_REPORTS and FORGE_ANSWERS say how many packets he sends in all; forge.py sends millions.
+"""
+
+import json
+import os
+import subprocess
+
+from case_clamp import CLAMPED, Transfer, clamps
+from cases import black_hole, case, consistent, equal, responder, start
+from daemon import BINARY, config
+from lab import Skip, run
+from topology import A, BITS, FAMILIES, FAR, FAR_R, R1, both, net
+from wire import ICMP, Sniffer, is_probe
+
+REPORTS = int(os.environ.get("FORGE_REPORTS", 20000))
+ANSWERS = int(os.environ.get("FORGE_ANSWERS", 200000))
+FORGER = os.path.abspath(os.path.join(os.path.dirname(BINARY), "..", "tests", "lab", "forger"))
+MALLORY = {"ipv4": "192.0.2.66", "ipv6": "2001:db8:1::66"}
+OUTSIDE = {"ipv4": "203.0.113.66", "ipv6": "2001:db8:66::66"}
+OUTSIDE_R = {"ipv4": "203.0.113.254", "ipv6": "2001:db8:66::fe"}
+HOLE = {"ipv4": "198.51.100.3", "ipv6": "2001:db8:2::3"}
+HOLE_MTU = 1400
+KINDS = {"auto": (FAR, {}), "tcp": (FAR, {"Method": "tcp", "Port": 5001}),
+         "udp": (FAR, {"Method": "udp"}), "responder": (FAR, {"Method": "responder"}),
+         "flows": (FAR, {"Method": "tcp", "Port": 5001, "Flows": 4}), "hole": (HOLE, {})}
+
+
+class Scene:
+    """A, a router and the attacker on one switch; behind the router two peers and another attacker."""
+
+    def __init__(self, network):
+        self.network = network
+        self.a, self.b, self.hole = (network.space(x) for x in ("A", "B", "H"))
+        self.near, self.far = network.space("M"), network.space("X")
+        self.switch, self.r1 = network.switch("S1"), network.space("R1", router=True)
+        for space, device, port in ((self.a, "eth0", "pa"), (self.r1, "near", "pr"),
+                                    (self.near, "eth0", "pm")):
+            network.link(space, device, self.switch, port)
+        behind = network.switch("S2")
+        for space, device, port in ((self.r1, "far", "pr"), (self.b, "eth0", "pb"),
+                                    (self.hole, "eth0", "ph")):
+            network.link(space, device, behind, port)
+        network.link(self.r1, "out", self.far, "eth0")
+        for space, device, addresses in (
+                (self.a, "eth0", A), (self.near, "eth0", MALLORY), (self.r1, "near", R1),
+                (self.r1, "far", FAR_R), (self.r1, "out", OUTSIDE_R), (self.b, "eth0", FAR),
+                (self.hole, "eth0", HOLE), (self.far, "eth0", OUTSIDE)):
+            space.address(device, *both(addresses))
+        for family in FAMILIES:
+            self.a.route(f"add default via {R1[family]}")
+            for space in (self.b, self.hole):
+                space.route(f"add default via {FAR_R[family]}")
+            self.far.route(f"add {net(A[family])} via {OUTSIDE_R[family]}")
+        for key in ("all", "default"):
+            self.r1.sysctl(f"net.ipv4.conf.{key}.rp_filter", 0)
+            self.a.sysctl(f"net.ipv4.conf.{key}.rp_filter", 0)
+        self.r1.sysctl("net.ipv4.conf.out.rp_filter", 0)
+        # who is never heard of and who never answers
+        self.hole.drop_above(HOLE_MTU, "eth0")
+
+    def attack(self, where, family, kind, count, packets):
+        """One flood; how many came and in what time."""
+        space = self.near if where == "segment" else self.far
+        via = (self.a.hardware_address("eth0") if where == "segment"
+               else self.r1.hardware_address("out"))
+        names = ([A[family], FAR[family], HOLE[family], R1[family], OUTSIDE[family]]
+                 if kind == "reports" else [])
+        before = received(self.a)
+        said = run(space.command(FORGER, "eth0", via.hex(":"), A[family], kind, str(count), *names),
+                   text="".join(one.hex() + "\n" for one in packets), timeout=3000)
+        return received(self.a) - before, float(said.split()[1])
+
+
+def received(space):
+    link, = json.loads(run(["ip", "-n", space.name, "-s", "-j", "link", "show", "eth0"]))
+    return link["stats64"]["rx"]["packets"]
+
+
+def cpu_seconds(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def cache(space):
+    """What the kernel holds of destinations: address and MTU."""
+    text = run(["ip", "-n", space.name, "-j", "-4", "route", "show", "cache"])
+    return sorted((one["dst"], json.dumps(one.get("metrics"))) for one in json.loads(text or "[]"))
+
+
+def cache_flush(space):
+    for family in ("-4", "-6"):
+        run(["ip", "-n", space.name, family, "route", "flush", "cache"])
+
+
+def peers():
+    return {f"{name}-{family}": {"Address": at[family], **keys,
+                                 **({"Clamp": "route"} if name == "hole" else {})}
+            for name, (at, keys) in KINDS.items() for family in FAMILIES}
+
+
+def probes_and_answers(daemon, sniffer):
+    """Packets of ours and to us, by family: of every kind of probe some."""
+    daemon.rounds_of(list(peers()), 2, 60)
+    sniffer.close()
+    packets = list(sniffer.packets)
+    found = {}
+    for family, version in (("ipv4", 4), ("ipv6", 6)):
+        ours = [p for p in packets if p.outgoing and p.version == version and is_probe(p)
+                and p.to in (FAR[family], HOLE[family])]
+        answers = [p for p in packets if not p.outgoing and p.version == version
+                   and p.source in (FAR[family], HOLE[family]) and not is_transfer(p)]
+        found[family] = ours[-300:], answers[-300:]
+    return found
+
+
+def is_transfer(packet):
+    """A segment of the live connection; of it only the beginning and the end are SYN or RST."""
+    return packet.flags is not None and not packet.flags & 6
+
+
+def bytes_of(packets):
+    return [packet.bytes for packet in packets]
+
+
+def replies_as_probes(probes):
+    """Echoes in the quotes as if we had answered: these the kernel always believes about IPv4."""
+    return [p.bytes[:20] + bytes([0]) + p.bytes[21:] for p in probes if p.protocol == ICMP]
+
+
+PLACES = ("segment", "away")
+
+
+def flood(scene, found, reports, answers):
+    """All kinds of it from both places; prints the figures. How many came."""
+    came = 0
+    for where in PLACES:
+        for family in FAMILIES:
+            probes, heard = found[family]
+            share = 2 * len(PLACES)
+            for kind, count, packets in (("reports", reports // share, bytes_of(probes)),
+                                         ("answers", answers // share, bytes_of(probes)),
+                                         ("replays", reports // share, bytes_of(heard))):
+                number, seconds = scene.attack(where, family, kind, count, packets)
+                print(f"{where}, {family}: {count} {kind} in {seconds:.2f} s, {number} came")
+                came += number
+    return came
+
+
+def numbers(daemon):
+    """What must not move."""
+    kept = ("Verdict", "PathMTU", "ReturnMTU", "ExpectedMTU", "Direction", "Locus", "Router",
+            "Confirmed", "ClampMTU", "ClampKind", "FlowsFaulty")
+    return {name: {key: state[key] for key in kept} for name, state in daemon.peers().items()}
+
+
+def unmoved(daemon, before):
+    after = numbers(daemon)
+    for name, state in before.items():
+        equal(name, after[name], state)
+
+
+def begin(network, scene):
+    """The daemon, and every verdict as it is to stay."""
+    responder(network, scene.b)
+    daemon = start(network, scene.a, config(peers(), {"*": {"Clamp": "link"}}, ClampAfter=1))
+    for name in peers():
+        if name.startswith("hole"):
+            black_hole(daemon, name, HOLE_MTU, ClampMTU=HOLE_MTU)
+        else:
+            consistent(daemon, name, 1500)
+    return daemon
+
+
+@case("forge", "a flood of forged reports, answers and replays: no verdict, number or clamp moves")
+def forged(network):
+    if not os.access(FORGER, os.X_OK):
+        raise Skip(f"needs {FORGER}")
+    scene = Scene(network)
+    transfer = Transfer(network, scene.a, scene.b, FAR["ipv4"])
+    sniffer = Sniffer(network, scene.a, "eth0")
+    daemon = begin(network, scene)
+    found = probes_and_answers(daemon, sniffer)
+    before, put_on = numbers(daemon), clamps(scene.a)
+    verdicts, records = len(daemon.signals), len(daemon.records)
+    segment, cpu = transfer.segment(), cpu_seconds(daemon.process.pid)
+    cache_flush(scene.a)
+    came = flood(scene, found, REPORTS, ANSWERS)
+    cpu = cpu_seconds(daemon.process.pid) - cpu
+    unmoved(daemon, before)
+    daemon.rounds_of(list(peers()), 3, 90)
+    unmoved(daemon, before)
+    told = [s["data"][:4] for s in daemon.signals[verdicts:] if s["member"] == "VerdictChanged"]
+    said = [r["MESSAGE"] for r in daemon.records[records:]]
+    print(f"{came} packets came; the daemon used {cpu:.2f} s, said {len(said)} lines, "
+          f"ignored {daemon.describe()['ReportsIgnored']} reports")
+    equal("verdicts told", told, [])
+    equal("clamps", clamps(scene.a), put_on)
+    equal("records of clamps", daemon.told(MESSAGE_ID=CLAMPED)[len(put_on):], [])
+    equal("MSS of the transfer", transfer.segment(), segment)
+    daemon.wait("the transfer flows", transfer.flows)
+    print(said)
