@@ -7,6 +7,8 @@ FORGE_REPORTS and FORGE_ANSWERS say how many packets he sends in all; forge.py s
 import json
 import os
 import subprocess
+import tempfile
+import time
 
 from case_clamp import CLAMPED, Transfer, clamps
 from cases import black_hole, case, consistent, equal, responder, start
@@ -61,7 +63,7 @@ class Scene:
         # who is never heard of and who never answers
         self.hole.drop_above(HOLE_MTU, "eth0")
 
-    def attack(self, where, family, kind, count, packets):
+    def attack(self, where, family, kind, count, packets, meanwhile):
         """One flood; how many came and in what time."""
         space = self.near if where == "segment" else self.far
         via = (self.a.hardware_address("eth0") if where == "segment"
@@ -69,8 +71,16 @@ class Scene:
         names = ([A[family], FAR[family], HOLE[family], R1[family], OUTSIDE[family]]
                  if kind == "reports" else [])
         before = received(self.a)
-        said = run(space.command(FORGER, "eth0", via.hex(":"), A[family], kind, str(count), *names),
-                   text="".join(one.hex() + "\n" for one in packets), timeout=3000)
+        with tempfile.TemporaryFile("w+") as text:
+            text.writelines(one.hex() + "\n" for one in packets)
+            text.seek(0)
+            with subprocess.Popen(space.command(FORGER, "eth0", via.hex(":"), A[family], kind,
+                                                str(count), *names), stdin=text, text=True,
+                                  stdout=subprocess.PIPE) as forger:
+                while forger.poll() is None:
+                    meanwhile()
+                said = forger.stdout.read()
+        equal("the end of the forger", forger.returncode, 0)
         return received(self.a) - before, float(said.split()[1])
 
 
@@ -136,7 +146,28 @@ def replies_as_probes(probes):
 PLACES = ("segment", "away")
 
 
-def flood(scene, found, reports, answers):
+class Asking:
+    """Asks the daemon without end; how long the longest answer took, and how many rounds there were."""
+
+    def __init__(self, daemon):
+        self.daemon, self.longest, self.asked = daemon, 0.0, 0
+        self.rounds = self.count()
+
+    def count(self):
+        return sum(one["Rounds"] for one in self.daemon.peers().values())
+
+    def __call__(self):
+        began = time.monotonic()
+        self.count()
+        self.asked += 1
+        self.longest = max(self.longest, time.monotonic() - began)
+
+    def told(self):
+        return (f"{self.asked} calls, the longest {self.longest * 1000:.0f} ms, "
+                f"{self.count() - self.rounds} rounds meanwhile")
+
+
+def flood(scene, daemon, found, reports, answers):
     """All kinds of it from both places; prints the figures. How many came."""
     came = 0
     for where in PLACES:
@@ -146,8 +177,10 @@ def flood(scene, found, reports, answers):
             for kind, count, packets in (("reports", reports // share, bytes_of(probes)),
                                          ("answers", answers // share, bytes_of(probes)),
                                          ("replays", reports // share, bytes_of(heard))):
-                number, seconds = scene.attack(where, family, kind, count, packets)
-                print(f"{where}, {family}: {count} {kind} in {seconds:.2f} s, {number} came")
+                asking = Asking(daemon)
+                number, seconds = scene.attack(where, family, kind, count, packets, asking)
+                print(f"{where}, {family}: {count} {kind} in {seconds:.2f} s, {number} came, "
+                      f"{asking.told()}")
                 came += number
     return came
 
@@ -190,7 +223,7 @@ def forged(network):
     verdicts, records = len(daemon.signals), len(daemon.records)
     segment, cpu = transfer.segment(), cpu_seconds(daemon.process.pid)
     cache_flush(scene.a)
-    came = flood(scene, found, REPORTS, ANSWERS)
+    came = flood(scene, daemon, found, REPORTS, ANSWERS)
     cpu = cpu_seconds(daemon.process.pid) - cpu
     unmoved(daemon, before)
     daemon.rounds_of(list(peers()), 3, 90)
