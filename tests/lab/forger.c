@@ -8,6 +8,7 @@
  *                                                       of these hosts
  *   forger DEVICE HARDWARE OURS answers COUNT           answers them, altered
  *   forger DEVICE HARDWARE OURS replays COUNT           sends them as they are
+ *   forger DEVICE HARDWARE OURS questions COUNT NAME... asks a responder, in the name of these
  *
  * HARDWARE is the next hop's address, OURS the address of the host that is to be deceived. Says how
  * many went out and in what time. What is altered is a matter of chance that repeats.
@@ -188,6 +189,13 @@ static void make_report(struct forger *forger, struct packet *out, const struct 
 	finish(out, forger->ipv6, forger->ipv6 ? ICMPV6 : ICMP, name, forger->ours);
 }
 
+/* A responder's message: its kind, and of sequence, nonce, cookie and size some eight bytes. */
+static void message_alter(struct forger *forger, uint8_t *message, uint64_t kind)
+{
+	message[5] = (uint8_t)kind;
+	scramble(forger, message + 6 + dice(forger) % 16, 8);
+}
+
 /* An echo reply, a SYN-ACK or RST, or a datagram, from whom the packet was for. */
 static void make_answer(struct forger *forger, struct packet *out, const struct packet *packet)
 {
@@ -218,12 +226,9 @@ static void make_answer(struct forger *forger, struct packet *out, const struct 
 			scramble(forger, above + 6, 2);
 	}
 	if (protocol == UDP)
-		put16(above + 4, (unsigned)length);
-	/* of a responder's message the nonce, its kind, its numbers */
-	if (protocol != TCP && (coin(forger) || protocol != UDP))
+		message_alter(forger, above + 8, 2 + dice(forger) % 3);
+	else if (protocol != TCP)
 		scramble(forger, above + 8, 8);
-	else if (protocol == UDP)
-		scramble(forger, above + 8 + dice(forger) % 56, 8);
 	out->length = ETH_HLEN + header + length;
 	finish(out, forger->ipv6, protocol, theirs, forger->ours);
 }
@@ -237,6 +242,20 @@ static void make_replay(struct forger *forger, struct packet *out, const struct 
 	finish(out, forger->ipv6, protocol_of(packet, forger->ipv6), from, forger->ours);
 }
 
+static void make_question(struct forger *forger, struct packet *out, const struct packet *packet)
+{
+	const uint8_t *name = forger->names[dice(forger) % forger->name_count];
+	uint8_t *above = out->bytes + ETH_HLEN + header_of(forger->ipv6);
+
+	memcpy(out->bytes + ETH_HLEN, packet->bytes, packet->length);
+	out->length = ETH_HLEN + packet->length;
+	if (coin(forger))
+		scramble(forger, above, 2);
+	if (coin(forger))
+		message_alter(forger, above + 8, 1);
+	finish(out, forger->ipv6, UDP, name, forger->ours);
+}
+
 static void kind_choose(struct forger *forger, const char *kind)
 {
 	if (strcmp(kind, "reports") == 0 && forger->name_count > 0)
@@ -245,6 +264,8 @@ static void kind_choose(struct forger *forger, const char *kind)
 		forger->make = make_answer;
 	else if (strcmp(kind, "replays") == 0)
 		forger->make = make_replay;
+	else if (strcmp(kind, "questions") == 0 && forger->name_count > 0)
+		forger->make = make_question;
 	else
 		fail(kind);
 }
@@ -345,8 +366,8 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 6 || argc > 6 + NAMES_MOST) {
-		fprintf(stderr, "usage: forger DEVICE HARDWARE OURS reports|answers|replays COUNT "
-				"[NAME...]\n");
+		fprintf(stderr, "usage: forger DEVICE HARDWARE OURS reports|answers|replays|questions "
+				"COUNT [NAME...]\n");
 		return 64;
 	}
 	forger.ipv6 = strchr(argv[3], ':') != NULL;
