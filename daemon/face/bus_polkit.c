@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POLKIT "org.freedesktop.PolicyKit1"
 #define POLKIT_USER_INTERACTION 1U
 /* polkit may ask a person for a password: no timeout but the caller's leaving. */
 #define POLKIT_TIMEOUT UINT64_MAX
@@ -117,7 +118,10 @@ static int check_on_polkit(sd_bus_message *reply, void *userdata, sd_bus_error *
 	struct bus_check *check = userdata;
 	int authorized = 0, challenge = 0;
 
-	if (sd_bus_message_is_method_error(reply, NULL))
+	if (sd_bus_message_is_method_error(reply, POLKIT ".Error.NotAuthorized"))
+		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
+			   "polkit does not take this daemon's user for the owner of the action");
+	else if (sd_bus_message_is_method_error(reply, NULL))
 		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
 			   "only root may do this where polkit does not answer");
 	else if (sd_bus_message_enter_container(reply, 'r', "bba{ss}") < 0 ||
@@ -140,9 +144,8 @@ static int polkit_question(struct bus_check *check, sd_bus_message **ret)
 	int r;
 
 	r = sd_bus_message_new_method_call(
-		check->bus->connection, &message, "org.freedesktop.PolicyKit1",
-		"/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
-		"CheckAuthorization");
+		check->bus->connection, &message, POLKIT, "/org/freedesktop/PolicyKit1/Authority",
+		POLKIT ".Authority", "CheckAuthorization");
 	if (r >= 0)
 		r = sd_bus_message_append(message, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name",
 					  "s", sd_bus_message_get_sender(check->call),

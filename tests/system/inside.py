@@ -13,6 +13,7 @@ import traceback
 import cables
 import cases_ctl
 import cases_explain
+import cases_flood
 import cases_package
 from world import (BASE_CONFIG, BUS, CONFIG, LINK_MTU, MANAGER, STORAGE_CONFIG, UNIT, BusMonitor,
                    Failure, Skip, bus_call, bus_error, bus_introspect, bus_name_owned, bus_property,
@@ -464,7 +465,7 @@ CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, cas
          case_unprivileged, case_log_level, case_storage, case_killed, case_watchdog,
          case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
          case_bus_restarted, case_clamped, case_link_clamped, *cables.CASES, *cases_ctl.CASES,
-         *cases_explain.CASES)
+         *cases_explain.CASES, *cases_flood.CASES)
 
 
 def complain(mark, failure):

@@ -36,6 +36,7 @@ Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
+Environment=FLOOD_SECONDS={flood}
 ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
@@ -84,7 +85,8 @@ def root_prepare(upper):
     for unit in MASKED:
         os.symlink("/dev/null", os.path.join(units, unit))
     write(os.path.join(units, "mtuwatchd-test.service"),
-          TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
+          TEST_UNIT.format(cases=" ".join(sys.argv[2:]),
+                           flood=os.environ.get("FLOOD_SECONDS", "5")))
     if not PACKAGE and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
@@ -97,8 +99,7 @@ def root_prepare(upper):
     for name in os.listdir(HERE):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
-    if PACKAGE:
-        shutil.copy(PACKAGE, tests)
+    shutil.copy(PACKAGE or os.path.join(BUILD, "tests/system/flooder"), tests)
 
 
 def root_mount(scratch):
