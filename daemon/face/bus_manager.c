@@ -102,7 +102,7 @@ int bus_check_wait(struct bus_check *check, sd_bus_error *error)
 {
 	struct bus *bus = check->bus;
 
-	if (bus->waiting >= BUS_WAITING_LARGEST)
+	if (bus->waiting >= (check->uid == 0 ? BUS_WAITING_LARGEST : BUS_WAITING_OTHERS))
 		return sd_bus_error_setf(error, BUS_NAME ".Busy",
 					 "%u checks are waiting already; try again later",
 					 bus->waiting);

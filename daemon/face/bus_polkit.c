@@ -2,7 +2,8 @@
 /*
  * Whether a caller may, and what becomes of it while it waits. root always may; others are
  * polkit's decision, and where there is no polkit they may not. Nothing here blocks: who the
- * caller is, is asked of the bus like everything else.
+ * caller is, is asked of the bus like everything else. No user takes all the room there is for
+ * waiting, and the users without privilege together leave root some.
  */
 #include "bus_private.h"
 
@@ -63,6 +64,27 @@ static void bus_check_drop(struct bus_check *check)
 	if (check->waiting)
 		bus->handlers.check_gone(check, bus->userdata);
 	bus_check_free(check);
+}
+
+/* Of one user, whatever they wait for. */
+unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid)
+{
+	unsigned count = 0;
+
+	for (const struct bus_check *check = bus->checks; check; check = check->next)
+		count += check->known && check->uid == uid;
+	return count;
+}
+
+/* Of one connection, whose user is yet to be told. */
+static unsigned checks_unknown(const struct bus *bus, const char *sender)
+{
+	unsigned count = 0;
+
+	for (const struct bus_check *check = bus->checks; check; check = check->next)
+		count += !check->known &&
+			 strcmp(sd_bus_message_get_sender(check->call), sender) == 0;
+	return count;
 }
 
 void bus_checks_drop(struct bus *bus)
@@ -174,11 +196,25 @@ static int polkit_ask(struct bus_check *check)
 	return r;
 }
 
+static void check_ask_polkit(struct bus_check *check)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	int r = 0;
+
+	if (bus_checks_of_user(check->bus, check->uid) > BUS_SHARE)
+		r = sd_bus_error_set(&error, BUS_NAME ".Busy",
+				     "too many calls of this user wait already; try again later");
+	if (r >= 0)
+		r = polkit_ask(check);
+	if (r < 0)
+		check_refuse(check, r, &error);
+	sd_bus_error_free(&error);
+}
+
 static int check_on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error)
 {
 	struct bus_check *check = userdata;
 	uint32_t uid;
-	int r;
 
 	/* the name is nobody's any more: the caller left before we could watch it */
 	if (sd_bus_message_is_method_error(reply, NULL) ||
@@ -186,13 +222,12 @@ static int check_on_user(sd_bus_message *reply, void *userdata, sd_bus_error *er
 		bus_check_drop(check);
 		return 0;
 	}
-	if (uid == 0) {
+	check->uid = uid;
+	check->known = true;
+	if (uid == 0)
 		check_allow(check);
-		return 0;
-	}
-	r = polkit_ask(check);
-	if (r < 0)
-		check_refuse(check, r, NULL);
+	else
+		check_ask_polkit(check);
 	return 0;
 }
 
@@ -222,10 +257,11 @@ static int check_ask(struct bus_check *check)
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action, bus_allowed_t allowed,
 		  sd_bus_error *error)
 {
+	const char *sender = sd_bus_message_get_sender(call);
 	struct bus_check *check;
 	int r;
 
-	if (bus->asking >= BUS_WAITING_LARGEST)
+	if (bus->asking >= BUS_ASKING_LARGEST || !sender || checks_unknown(bus, sender) >= BUS_SHARE)
 		return sd_bus_error_set(error, BUS_NAME ".Busy",
 					"too many callers wait to be authorized; try again later");
 	check = bus_check_new(bus, call);

@@ -16,7 +16,11 @@
 #define BUS_PEER BUS_NAME ".Peer"
 #define BUS_LINK BUS_NAME ".Link"
 
-#define BUS_WAITING_LARGEST 64 /* callers that wait for rounds; as many may wait for polkit */
+#define BUS_WAITING_LARGEST 64 /* callers that wait for rounds */
+#define BUS_WAITING_OTHERS 48 /* while there are so many, root alone may join them */
+#define BUS_ASKING_LARGEST 256 /* of whom it is not known yet whether they may; the bus grants us twice
+				* as many matches */
+#define BUS_SHARE 32U /* of a user, or of a connection whose user is not known yet */
 
 /* What the manager said last about the whole. */
 struct bus_totals {
@@ -37,6 +41,8 @@ struct bus_check {
 	sd_bus_slot *leaving;  /* tells that the caller left the bus */
 	sd_bus_slot *question; /* who the caller is, or polkit's answer */
 	const char *action;
+	uint32_t uid;
+	bool known;            /* the user */
 	bool waiting;          /* with handlers.check() or probe(), no longer asking whether it may */
 	bus_allowed_t allowed;
 	struct bus_check *previous, *next;
@@ -110,6 +116,7 @@ char *bus_link_path(int index);
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
 		  bus_allowed_t allowed, sd_bus_error *error);
 struct bus_check *bus_check_free(struct bus_check *check);
+unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid);
 void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
 
 /* bus_probe.c */
