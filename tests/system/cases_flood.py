@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Several users who call without end: nobody else notices. FLOOD_SECONDS says for how long each time."""
+"""Several users who call without end: nobody else notices. FLOOD_SECONDS says for how
+long each time, FLOOD_PEERS how many peers there are where there are many."""
 
 import json
 import os
 import socket
 import statistics
-import struct
 import subprocess
 import threading
 import time
 
-from world import (BASE_CONFIG, MANAGER, UNIT, bus_call, drop_in_clear, drop_in_set, expect,
-                   expect_equal, file_write, journal_about, journal_mark, peer_property, run,
-                   service_fresh, unit_pid, unit_property, wait_for)
+from world import (BASE_CONFIG, BUS, MANAGER, UNIT, bus_call, drop_in_clear, drop_in_set, expect,
+                   expect_equal, file_write, journal_about, journal_mark, peer_check, peer_names,
+                   peer_path, peer_property, refused, run, service_fresh, service_watching, unit_pid,
+                   wait_for)
 
-SECONDS = float(os.environ.get("FLOOD_SECONDS", "5"))
+SECONDS = float(os.environ.get("FLOOD_SECONDS", "2"))
 FLOODER = "/var/lib/mtuwatchd-test/flooder"
 PATH, INTERFACE = MANAGER[1:]
 USERS = ("nobody", "games", "daemon", "news")
@@ -26,6 +27,11 @@ polkit.addRule(function(action, subject) {{
         return polkit.Result.YES;
 }});
 """
+REFUSALS = {"org.mtuwatch1.Busy",
+            "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"}
+OBJECTS = "GetManagedObjects"
+PEERS = int(os.environ.get("FLOOD_PEERS", "300"))
+MANY_CONFIG = "[Daemon]\nInterval=10s\nDiscover=none\nProbeBandwidth=10G\n"
 TWO_PEERS = BASE_CONFIG + "[Peer other]\nAddress=192.0.2.11\n"
 
 
@@ -82,15 +88,15 @@ def cpu_seconds(pid):
         return int(text.read().split()[0]) / 1e9
 
 
-def flooder(user, method, *arguments, seconds=SECONDS, at_a_time=32, path=PATH, interface=INTERFACE):
-    return subprocess.Popen(["setpriv", f"--reuid={user}", f"--regid={user if user != 'nobody' else 'nogroup'}",
-                             "--clear-groups", FLOODER, str(seconds), str(at_a_time), path, interface,
+def flooder(seconds, at_a_time, user, method, *arguments):
+    interface = "org.freedesktop.DBus.ObjectManager" if method == OBJECTS else INTERFACE
+    return subprocess.Popen([*as_user(user), FLOODER, str(seconds), str(at_a_time), PATH, interface,
                              method, *arguments], stdout=subprocess.PIPE, text=True)
 
 
-def flood(calls):
+def flood(calls, seconds, at_a_time=32):
     """All of them at once; what each said."""
-    floods = [flooder(user, *words) for user, *words in calls]
+    floods = [flooder(seconds, at_a_time, *call) for call in calls]
     said = []
     for (user, *words), one in zip(calls, floods):
         output, _ = one.communicate()
@@ -118,22 +124,28 @@ def case_flood_of_checks():
         for name in ("san", "other"):
             wait_for(f"{name} consistent", lambda: peer_property(name, "Verdict") == "consistent")
         mark, pid = journal_mark(), unit_pid()
-        flood([(user, "Check", "san") for user in USERS])  # what is to be allocated is
+        calls = [(user, "Check", "san") for user in USERS for _ in range(2)]
+        flood(calls, 1)  # what is to be allocated is
         before, cpu, began = memory(), cpu_seconds(pid), time.monotonic()
-        for user in USERS:
-            done = subprocess.run(["setpriv", f"--reuid={user}", "--clear-groups", "dbus-send", "--system", "--print-reply", "--dest=org.mtuwatch1", PATH, INTERFACE + ".Check", "string:san"], capture_output=True, text=True)
-            print("#", user, done.stdout[:50], done.stderr)
-        print("#", "\n# ".join(run("systemctl", "status", "polkit.service").splitlines()))
         with Probes("192.0.2.10") as asked, Probes("192.0.2.11") as other:
-            said = flood([(user, "Check", "san") for user in USERS for _ in range(2)])
+            said = flood(calls, SECONDS)
+            # root's own are not in their way
+            seen = peer_check("san")
             seconds = time.monotonic() - began
             grown, packets, gaps = memory() - before, len(asked.times), other.gaps()
         late = max(abs(gap - statistics.median(gaps)) for gap in gaps)
         print(f"# {total(said)} calls in {seconds:.1f} s, {total(said) / seconds:.0f} a second, "
-              f"{cpu_seconds(pid) - cpu:.1f} s of CPU, {packets} packets, {grown} KiB more, "
-              f"rounds {late * 1000:.0f} ms off at most, deviation {statistics.pstdev(gaps) * 1000:.0f} ms")
+              f"{cpu_seconds(pid) - cpu:.1f} s of CPU, {packets} packets, {grown} KiB more; rounds of "
+              f"another peer {late * 1000:.0f} ms off at most, deviation "
+              f"{statistics.pstdev(gaps) * 1000:.0f} ms")
+        expect_equal("Verdict", seen["Verdict"], "consistent")
+        # two a round, a round a second for the callers and one by itself
+        expect(packets <= 4 * (seconds + 2), f"{packets} packets in {seconds:.1f} s")
+        expect(grown < 1024, f"{grown} KiB more memory")
         for user, _, one in said:
-            print(f"# {user}: {one}")
+            expect(user in ALLOWED or one["good"] == 0, f"{user} may not and did: {one}")
+            expect(set(one["errors"]) <= REFUSALS, one)
+        expect(any(one["good"] for user, _, one in said if user in ALLOWED), said)
         expect_equal("main process", unit_pid(), pid)
         expect(not journal_about(mark), journal_about(mark))
     finally:
@@ -141,4 +153,89 @@ def case_flood_of_checks():
         os.unlink(RULES)
 
 
-CASES = (case_flood_of_checks,)
+def case_flood_of_documents():
+    """many peers, and users who ask for all of them without end: short calls are answered meanwhile"""
+    names = [f"10.99.{i // 250}.{i % 250 + 1}" for i in range(PEERS)]
+    run("ip", "-n", "san", "route", "replace", "local", "10.99.0.0/16", "dev", "lo")
+    run("ip", "route", "replace", "10.99.0.0/16", "via", "192.0.2.10")
+    drop_in_set("[Service]\nWatchdogSec=10s\n")
+    try:
+        service_fresh(MANY_CONFIG + "".join(f"[Peer p{i}]\nAddress={name}\n"
+                                            for i, name in enumerate(names)))
+        wait_for("all of them", lambda: len(peer_names()) == PEERS, 60)
+        wait_for("all consistent", lambda: all(
+            verdict == "consistent" for _, _, verdict in bus_call("ListPeers")[0]), 90)
+        mark, pid = journal_mark(), unit_pid()
+        cpu, before = cpu_seconds(pid), memory()
+        said = flood([(user, method) for user in USERS for method in ("Describe", OBJECTS)]
+                     + [("nobody", "ListLinks")], SECONDS, 8)
+        for user, method, one in said:
+            print(f"# {user} {method}: {one}")
+        print(f"# {PEERS} peers: {cpu_seconds(pid) - cpu:.1f} s of CPU, {memory() - before} KiB more")
+        expect(all(set(one["errors"]) <= {"org.mtuwatch1.Busy"} for _, _, one in said), said)
+        expect(said[-1][2]["good"] > 0, said[-1])
+        expect_equal("main process", unit_pid(), pid)
+        expect(not journal_about(mark), journal_about(mark))
+    finally:
+        drop_in_clear()
+        run("ip", "route", "del", "10.99.0.0/16")
+
+
+# what a user without privilege may not do, and what he may
+CHECKS = (("Check", "s", "san"), ("CheckAll",))
+MANAGES = (("Reload",), ("Release", "s", "san"), ("Release", "s", ""), ("Probe", "sa{sv}", "192.0.2.11", "0"))
+READS = (("ListPeers",), ("ListLinks",), ("Describe",))
+
+
+def as_user(user):
+    group = "nogroup" if user == "nobody" else user
+    return "setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"
+
+
+def may_not(user, methods):
+    for method in methods:
+        complaint = refused(*as_user(user), "busctl", "call", *MANAGER, *method)
+        expect(any(word in complaint for word in ("denied", "authoriz", "polkit", "a password", "only root")),
+               f"{user} {method}: {complaint}")
+
+
+def may(user, methods):
+    for method in methods:
+        run(*as_user(user), "busctl", "call", *MANAGER, *method)
+
+
+def reads_alone(user):
+    """Nothing can be set, by nobody but root."""
+    may(user, READS)
+    for path, interface in ((PATH, INTERFACE), (peer_path("san"), "org.mtuwatch1.Peer")):
+        run(*as_user(user), "busctl", "call", BUS, path, "org.freedesktop.DBus.Properties", "GetAll",
+            "s", interface)
+        refused(*as_user(user), "busctl", "set-property", BUS, path, interface, "Verdict", "s", "ok")
+    for name, value in (("LogLevel", "debug"), ("LogTarget", "console")):
+        refused(*as_user(user), "busctl", "set-property", BUS, "/org/freedesktop/LogControl1",
+                "org.freedesktop.LogControl1", name, "s", value)
+
+
+def case_who_may():
+    """every user may what polkit says, and without polkit root alone"""
+    polkit_rule(ALLOWED)
+    try:
+        service_watching()
+        level = run("systemctl", "service-log-level", UNIT)
+        for user in ("nobody", "games"):
+            reads_alone(user)
+            may_not(user, MANAGES)
+        may_not("nobody", CHECKS)
+        may("games", CHECKS)
+        run("systemctl", "mask", "--runtime", "--now", "polkit.service")
+        for user in ("nobody", "games"):
+            reads_alone(user)
+            may_not(user, CHECKS + MANAGES)
+        may("root", CHECKS + MANAGES + READS)
+        expect_equal("log level", run("systemctl", "service-log-level", UNIT), level)
+    finally:
+        run("systemctl", "unmask", "--runtime", "polkit.service")
+        os.unlink(RULES)
+
+
+CASES = (case_who_may, case_flood_of_checks, case_flood_of_documents)

@@ -36,7 +36,7 @@ Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
-Environment=FLOOD_SECONDS={flood}
+{environment}
 ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
@@ -72,6 +72,12 @@ def build_sanitized():
                for option in json.loads(options.stdout))
 
 
+def environment():
+    """What the long forms of cases are told."""
+    return "\n".join(f"Environment={key}={os.environ[key]}"
+                     for key in ("FLOOD_SECONDS", "FLOOD_PEERS") if key in os.environ)
+
+
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
     for path in EMPTIED:
@@ -86,7 +92,7 @@ def root_prepare(upper):
         os.symlink("/dev/null", os.path.join(units, unit))
     write(os.path.join(units, "mtuwatchd-test.service"),
           TEST_UNIT.format(cases=" ".join(sys.argv[2:]),
-                           flood=os.environ.get("FLOOD_SECONDS", "5")))
+                           environment=environment()))
     if not PACKAGE and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
