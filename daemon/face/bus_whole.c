@@ -333,6 +333,7 @@ static int whole_answer_now(struct bus *bus, sd_bus_message *call, enum whole ki
 	return r < 0 ? whole_said(r, error) : 1;
 }
 
+/* Answers it, now or later. Positive: the call is taken care of. */
 static int whole_ask(struct bus *bus, sd_bus_message *call, enum whole kind, sd_bus_error *error)
 {
 	const char *sender = sd_bus_message_get_sender(call);
@@ -347,12 +348,9 @@ static int whole_ask(struct bus *bus, sd_bus_message *call, enum whole kind, sd_
 	return whole_wait(bus, call, kind);
 }
 
-/* How many of these wait was counted when they began. */
 int bus_whole_checked(struct bus *bus, sd_bus_message *call, sd_bus_error *error)
 {
-	if (whole_is_costly(bus->whole, WHOLE_RESULTS))
-		return whole_wait(bus, call, WHOLE_RESULTS);
-	return whole_answer_now(bus, call, WHOLE_RESULTS, error);
+	return whole_ask(bus, call, WHOLE_RESULTS, error);
 }
 
 int bus_method_describe(sd_bus_message *call, void *userdata, sd_bus_error *error)
