@@ -2,7 +2,7 @@
 /*
  * The answers that hold everything: Describe, CheckAll and GetManagedObjects. With ten thousand peers one
  * takes a second to make. So all who wait share one, made after the last of them asked; after each
- * piece of this work there is twice as long for everything else, and short calls do not wait for it.
+ * piece of this work there is as long for everything else, and short calls do not wait for it.
  */
 #include "bus_private.h"
 
@@ -14,11 +14,9 @@
 #include "sentence.h"
 
 #define SHORT_USEC (10 * USEC_PER_MSEC) /* then everybody is answered at once */
-#define REST_TIMES 2U
 #define REST_MOST_USEC (10 * USEC_PER_SEC)
 #define MESSAGE_LARGEST ((32U << 20) - (64U << 10)) /* dbus-daemon's bound, less a head */
 #define QUEUED_USEC USEC_PER_MSEC /* until the bus may have taken the last answer */
-#define OF_ONE_MOST 4U            /* calls of one connection that wait */
 #define OF_ALL_MOST 64U
 
 enum whole {
@@ -271,7 +269,7 @@ static int on_whole(sd_event_source *source, uint64_t usec, void *userdata)
 		whole_drop(whole);
 	/* also when nobody waits: who comes meanwhile waits until then */
 	if (whole->served || whole->waiting || bus_now() - began >= SHORT_USEC)
-		whole_later(whole, REST_TIMES * (bus_now() - began));
+		whole_later(whole, (bus_now() - began));
 	return 0;
 }
 
@@ -283,20 +281,28 @@ static bool whole_rests(const struct bus_whole *whole)
 	return enabled != SD_EVENT_OFF;
 }
 
-/* `sender` NULL: of anybody. */
-static unsigned wishes_of(const struct wish *wish, const char *sender)
+static unsigned wishes_count(const struct wish *wish)
 {
 	unsigned count = 0;
 
 	for (; wish; wish = wish->next)
-		count += !sender || strcmp(sd_bus_message_get_sender(wish->call), sender) == 0;
+		count++;
 	return count;
 }
 
-static bool whole_is_crowded(const struct bus_whole *whole, const char *sender)
+static bool wishes_have(const struct wish *wish, const char *sender, enum whole kind)
 {
-	return wishes_of(whole->waiting, NULL) >= OF_ALL_MOST ||
-	       wishes_of(whole->waiting, sender) + wishes_of(whole->served, sender) >= OF_ONE_MOST;
+	while (wish && (wish->whole != kind ||
+			strcmp(sd_bus_message_get_sender(wish->call), sender) != 0))
+		wish = wish->next;
+	return wish != NULL;
+}
+
+/* A connection waits for one of a kind at a time. */
+static bool whole_is_crowded(const struct bus_whole *whole, const char *sender, enum whole kind)
+{
+	return wishes_count(whole->waiting) >= OF_ALL_MOST ||
+	       wishes_have(whole->waiting, sender, kind) || wishes_have(whole->served, sender, kind);
 }
 
 static int whole_wait(struct bus *bus, sd_bus_message *call, enum whole kind)
@@ -327,7 +333,7 @@ static int whole_answer_now(struct bus *bus, sd_bus_message *call, enum whole ki
 	int r = whole_answer(bus, call, kind);
 	whole_drop(bus->whole);
 	if (bus->whole->cost_usec[kind] >= SHORT_USEC) {
-		whole_later(bus->whole, REST_TIMES * bus->whole->cost_usec[kind]);
+		whole_later(bus->whole, bus->whole->cost_usec[kind]);
 		bus->call_usec = 0; /* others need not rest with it */
 	}
 	return r < 0 ? whole_said(r, error) : 1;
@@ -342,7 +348,7 @@ static int whole_ask(struct bus *bus, sd_bus_message *call, enum whole kind, sd_
 		return -ENXIO;
 	if (!whole_is_costly(bus->whole, kind))
 		return whole_answer_now(bus, call, kind, error);
-	if (whole_is_crowded(bus->whole, sender))
+	if (whole_is_crowded(bus->whole, sender, kind))
 		return sd_bus_error_set(error, BUS_NAME ".Busy",
 					"too many such calls wait already; try again later");
 	return whole_wait(bus, call, kind);
