@@ -13,7 +13,7 @@
 #include "report.h"
 #include "sentence.h"
 
-#define SHORT_USEC (10 * USEC_PER_MSEC) /* then everybody is answered at once */
+#define SHORT_USEC (2 * USEC_PER_MSEC) /* then everybody is answered at once */
 #define REST_MOST_USEC (10 * USEC_PER_SEC)
 #define MESSAGE_LARGEST ((32U << 20) - (64U << 10)) /* dbus-daemon's bound, less a head */
 #define QUEUED_USEC USEC_PER_MSEC /* until the bus may have taken the last answer */
@@ -36,6 +36,7 @@ struct bus_whole {
 	struct wish *waiting, *served; /* in their order; who is served shares what was made last */
 	sd_event_source *source;
 	uint64_t cost_usec[WHOLES];    /* to make it, the last time */
+	uint64_t rest_usec;            /* owed once the last answer is out: before, nothing is read */
 	char *text;                    /* of the document */
 	sd_bus_message *made[WHOLES];  /* an answer with the others */
 };
@@ -259,6 +260,11 @@ static int on_whole(sd_event_source *source, uint64_t usec, void *userdata)
 		whole_later(whole, QUEUED_USEC);
 		return 0;
 	}
+	if (whole->rest_usec > 0) {
+		whole_later(whole, whole->rest_usec);
+		whole->rest_usec = 0;
+		return 0;
+	}
 	if (!whole->served) {
 		whole->served = whole->waiting;
 		whole->waiting = NULL;
@@ -268,8 +274,11 @@ static int on_whole(sd_event_source *source, uint64_t usec, void *userdata)
 	if (!whole->served)
 		whole_drop(whole);
 	/* also when nobody waits: who comes meanwhile waits until then */
-	if (whole->served || whole->waiting || bus_now() - began >= SHORT_USEC)
-		whole_later(whole, (bus_now() - began));
+	whole->rest_usec = bus_now() - began;
+	if (whole->served || whole->waiting || whole->rest_usec >= SHORT_USEC)
+		whole_later(whole, QUEUED_USEC);
+	else
+		whole->rest_usec = 0;
 	return 0;
 }
 
@@ -333,7 +342,8 @@ static int whole_answer_now(struct bus *bus, sd_bus_message *call, enum whole ki
 	int r = whole_answer(bus, call, kind);
 	whole_drop(bus->whole);
 	if (bus->whole->cost_usec[kind] >= SHORT_USEC) {
-		whole_later(bus->whole, bus->whole->cost_usec[kind]);
+		bus->whole->rest_usec = bus->whole->cost_usec[kind];
+		whole_later(bus->whole, QUEUED_USEC);
 		bus->call_usec = 0; /* others need not rest with it */
 	}
 	return r < 0 ? whole_said(r, error) : 1;

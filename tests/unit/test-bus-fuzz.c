@@ -151,8 +151,11 @@ static void append_any(sd_bus_message *call, unsigned depth)
 static void append_right(sd_bus_message *call, const char *method)
 {
 	if (strcmp(method, "Probe") == 0) {
-		sd_bus_message_append(call, "s", word());
-		append_options(call);
+		sd_bus_message_append(call, "s", dice(2) ? "192.0.2.7" : word());
+		if (dice(2))
+			append_options(call);
+		else
+			sd_bus_message_append(call, "a{sv}", 0);
 	} else if (strcmp(method, "Get") == 0) {
 		sd_bus_message_append(call, "ss", word(), word());
 	} else if (strcmp(method, "Set") == 0) {
