@@ -12,6 +12,7 @@
 
 #define SECOND_FIRST_SIGN 2U
 #define CONFIRM_TRIES 2U
+#define GUESSES_MOST 16U /* then one in several thousand that fits was guessed */
 
 /* Parts must not take each other's answers: each has a nonce and a sequence of its own. */
 uint64_t check_random(struct check *check)
@@ -45,10 +46,20 @@ void check_begin(struct check *check, const struct check_settings *settings, uin
 	}
 }
 
+/* It knows of our packet no more than its sixteen bits of sequence. A SYN's number is longer, and
+ * always quoted in full. */
+static bool answer_is_guessable(const struct answer *answer)
+{
+	return !answer->has_nonce && answer->probe != PROBE_SYN;
+}
+
 bool check_answer(struct check *check, unsigned flow, const struct answer *answer, uint64_t now_usec)
 {
-	bool mine = false;
+	bool mine = false, guessable = answer_is_guessable(answer);
 
+	/* somebody tries all numbers */
+	if (guessable && check->guesses >= GUESSES_MOST)
+		return false;
 	/* a report on a UDP datagram does not always show which of the two kinds it was */
 	if (flow < check->settings.flow_count)
 		mine = round_answer(&check->rounds[flow], answer, now_usec);
@@ -58,6 +69,7 @@ bool check_answer(struct check *check, unsigned flow, const struct answer *answe
 		mine = walk_answer(&check->walk, answer);
 	if (!mine && check->sampling)
 		mine = sample_answer(&check->sample, answer);
+	check->guesses += guessable && !mine;
 	return mine;
 }
 

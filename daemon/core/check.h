@@ -62,6 +62,7 @@ struct check {
 	enum second second_purpose;
 	unsigned others_asked;
 	unsigned part_flow;        /* of the walk or the sample */
+	unsigned guesses;          /* reports that quote too little to tell, and fit nothing */
 	bool second_running, walking, sampling, done;
 	bool main_over;
 	struct round second;

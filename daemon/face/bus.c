@@ -35,6 +35,7 @@ static void bus_close(struct bus *bus)
 	bus->named = false;
 	bus_checks_drop(bus);
 	bus_news_drop(bus);
+	bus_whole_leave(bus);
 	if (bus->connection)
 		sd_bus_detach_event(bus->connection);
 	bus->connection = sd_bus_close_unref(bus->connection);
@@ -152,6 +153,9 @@ static int bus_serve(struct bus *bus)
 	r = bus_rest_add(bus);
 	if (r < 0)
 		return r;
+	r = bus_whole_add(bus);
+	if (r < 0)
+		return r;
 	r = bus_local_matches(bus);
 	if (r < 0)
 		return r;
@@ -257,6 +261,9 @@ static int bus_sources(struct bus *bus)
 	r = bus_rest_init(bus);
 	if (r < 0)
 		return r;
+	r = bus_whole_init(bus);
+	if (r < 0)
+		return r;
 	r = sd_event_add_defer(bus->event, &bus->totals_later, bus_on_totals, bus);
 	if (r < 0)
 		return r;
@@ -301,6 +308,7 @@ struct bus *bus_free(struct bus *bus)
 	sd_event_source_disable_unref(bus->news_source);
 	sd_event_source_disable_unref(bus->rest_source);
 	sd_event_source_disable_unref(bus->turn_source);
+	bus_whole_done(bus);
 	free(bus->peer_vtable);
 	free(bus->link_vtable);
 	sd_event_unref(bus->event);

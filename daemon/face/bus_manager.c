@@ -102,7 +102,7 @@ int bus_check_wait(struct bus_check *check, sd_bus_error *error)
 {
 	struct bus *bus = check->bus;
 
-	if (bus->waiting >= BUS_WAITING_LARGEST)
+	if (bus->waiting >= (check->uid == 0 ? BUS_WAITING_LARGEST : BUS_WAITING_OTHERS))
 		return sd_bus_error_setf(error, BUS_NAME ".Busy",
 					 "%u checks are waiting already; try again later",
 					 bus->waiting);
@@ -138,31 +138,6 @@ static int check_all_allowed(struct bus_check *check, sd_bus_error *error)
 	return bus_check_begin(check, NULL, error);
 }
 
-static int append_all(sd_bus_message *reply, const struct roster *roster)
-{
-	int r;
-
-	r = sd_bus_message_open_container(reply, 'a', "{sa{sv}}");
-	if (r < 0)
-		return r;
-	for (unsigned i = 0; i < roster->peer_count; i++) {
-		r = sd_bus_message_open_container(reply, 'e', "sa{sv}");
-		if (r < 0)
-			return r;
-		r = sd_bus_message_append(reply, "s", roster->peers[i]->name);
-		if (r < 0)
-			return r;
-		r = bus_append_peer(reply, roster->peers[i]);
-		if (r < 0)
-			return r;
-		r = sd_bus_message_close_container(reply);
-		if (r < 0)
-			return r;
-	}
-	return sd_bus_message_close_container(reply);
-}
-
-/* `peer` NULL: all of them. */
 static int bus_check_answer(struct bus_check *check, const struct peer *peer)
 {
 	_free_message_ sd_bus_message *reply = NULL;
@@ -171,7 +146,7 @@ static int bus_check_answer(struct bus_check *check, const struct peer *peer)
 	r = sd_bus_message_new_method_return(check->call, &reply);
 	if (r < 0)
 		return r;
-	r = peer ? bus_append_peer(reply, peer) : append_all(reply, check->bus->roster);
+	r = bus_append_peer(reply, peer);
 	if (r < 0)
 		return r;
 	return sd_bus_message_send(reply);
@@ -185,7 +160,7 @@ static int bus_check_finish(struct bus_check *check, sd_bus_error *error)
 	const struct peer *peer = roster_peer(roster, name);
 
 	if (sd_bus_message_is_method_call(check->call, BUS_MANAGER, "CheckAll") > 0)
-		return bus_check_answer(check, NULL);
+		return bus_whole_checked(check->bus, check->call, error);
 	return peer ? bus_check_answer(check, peer) : no_such_peer(check->bus, name, error);
 }
 
@@ -348,14 +323,6 @@ static int method_reload(sd_bus_message *call, void *userdata, sd_bus_error *err
 	return bus_authorize(userdata, call, BUS_NAME ".manage", reload_allowed, error);
 }
 
-static int method_describe(sd_bus_message *call, void *userdata, sd_bus_error *error)
-{
-	const struct bus *bus = userdata;
-	_free_text_ char *text = report_json(bus->roster, false);
-
-	return text ? sd_bus_reply_method_return(call, "s", text) : -ENOMEM;
-}
-
 struct bus_totals bus_totals_now(const struct bus *bus)
 {
 	const struct roster *roster = bus->roster;
@@ -426,7 +393,7 @@ static const sd_bus_vtable manager_vtable[] = {
 	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, method_reload,
 				EVERYBODY),
 	SD_BUS_METHOD_WITH_ARGS("Describe", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", json),
-				method_describe, EVERYBODY),
+				bus_method_describe, EVERYBODY),
 	SD_BUS_SIGNAL_WITH_ARGS(
 		"VerdictChanged",
 		SD_BUS_ARGS("s", peer, "o", object, "s", before, "s", after, "a{sv}", details), 0),

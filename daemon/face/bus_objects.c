@@ -31,35 +31,51 @@ char *bus_link_path(int index)
 	return sd_bus_path_encode(BUS_LINKS, text, &path) < 0 ? NULL : path;
 }
 
+/* With what lies between two values at most. */
+static int text_bytes(const char *text)
+{
+	return (int)strlen(text) + 8;
+}
+
 static int append_finding(sd_bus_message *message, const struct finding *finding)
 {
 	_free_text_ char *text = words_finding_text(finding);
 	_free_text_ char *advice = words_finding_advice(finding);
+	int r;
 
 	if (!text || !advice)
 		return -ENOMEM;
-	return sd_bus_message_append(message, "(ssss)", words_finding(finding->id),
-				     words_severity(finding->severity), text, advice);
+	r = sd_bus_message_append(message, "(ssss)", words_finding(finding->id),
+				  words_severity(finding->severity), text, advice);
+	return r < 0 ? r : 64 + text_bytes(text) + text_bytes(advice);
 }
 
 static int append_findings(sd_bus_message *message, const struct findings *findings)
 {
-	int r;
+	int bytes = 8, r;
 
 	r = sd_bus_message_open_container(message, 'a', "(ssss)");
-	for (unsigned i = 0; r >= 0 && i < findings->count; i++)
+	for (unsigned i = 0; r >= 0 && i < findings->count; i++) {
 		r = append_finding(message, &findings->list[i]);
-	return r < 0 ? r : sd_bus_message_close_container(message);
+		bytes += r;
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(message);
+	return r < 0 ? r : bytes;
 }
 
 static int append_paths(sd_bus_message *message, const struct peer *peer)
 {
-	int r;
+	int bytes = 8, r;
 
 	r = sd_bus_message_open_container(message, 'a', "a{sv}");
-	for (unsigned i = 0; r >= 0 && i < peer->path_count; i++)
+	for (unsigned i = 0; r >= 0 && i < peer->path_count; i++) {
 		r = bus_append_path(message, peer, &peer->paths[i]);
-	return r < 0 ? r : sd_bus_message_close_container(message);
+		bytes += r;
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(message);
+	return r < 0 ? r : bytes;
 }
 
 static const char *field_signature(enum field_type type)
@@ -83,7 +99,7 @@ static const char *field_signature(enum field_type type)
 	return "";
 }
 
-static int append_value(sd_bus_message *message, enum field_type type,
+static int append_plain(sd_bus_message *message, enum field_type type,
 			const struct field_value *value)
 {
 	switch (type) {
@@ -98,11 +114,25 @@ static int append_value(sd_bus_message *message, enum field_type type,
 	case FIELD_U64:
 		return sd_bus_message_append(message, "t", value->u64);
 	case FIELD_FINDINGS:
-		return append_findings(message, &value->findings);
 	case FIELD_PATHS:
-		return append_paths(message, value->paths_of);
+		break;
 	}
 	return -EINVAL;
+}
+
+static int append_value(sd_bus_message *message, enum field_type type,
+			const struct field_value *value)
+{
+	int r;
+
+	if (type == FIELD_FINDINGS)
+		return append_findings(message, &value->findings);
+	if (type == FIELD_PATHS)
+		return append_paths(message, value->paths_of);
+	r = append_plain(message, type, value);
+	if (r < 0)
+		return r;
+	return type == FIELD_STRING ? text_bytes(value->string) : 8;
 }
 
 static int append_peer_field(sd_bus_message *message, const struct peer_field *field,
@@ -119,45 +149,82 @@ static int append_peer_field(sd_bus_message *message, const struct peer_field *f
 	return r;
 }
 
-static int append_entry(sd_bus_message *message, const struct peer_field *field,
-			const struct peer *peer, const struct path *path)
+static int append_link_field(sd_bus_message *message, const struct link_field *field,
+			     const struct link_state *link)
 {
-	const char *signature = field_signature(field->type);
+	struct field_value value;
+	int r;
+
+	r = field->get(link, &value);
+	if (r < 0)
+		return r;
+	r = append_value(message, field->type, &value);
+	field_value_done(field->type, &value);
+	return r;
+}
+
+static int entry_open(sd_bus_message *message, const char *name, enum field_type type)
+{
 	int r;
 
 	r = sd_bus_message_open_container(message, 'e', "sv");
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(message, "s", field->name);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_open_container(message, 'v', signature);
-	if (r < 0)
-		return r;
-	r = append_peer_field(message, field, peer, path);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = sd_bus_message_append(message, "s", name);
+	return r < 0 ? r : sd_bus_message_open_container(message, 'v', field_signature(type));
+}
+
+/* `bytes`: of the value, or what went wrong with it. */
+static int entry_close(sd_bus_message *message, const char *name, int bytes)
+{
+	int r;
+
+	if (bytes < 0)
+		return bytes;
 	r = sd_bus_message_close_container(message);
-	if (r < 0)
-		return r;
-	return sd_bus_message_close_container(message);
+	if (r >= 0)
+		r = sd_bus_message_close_container(message);
+	return r < 0 ? r : bytes + text_bytes(name) + 8;
 }
 
 /* `path` NULL: the whole peer. */
 int bus_append_path(sd_bus_message *message, const struct peer *peer, const struct path *path)
 {
-	int r;
+	int bytes = 8, r;
 
 	r = sd_bus_message_open_container(message, 'a', "{sv}");
-	for (const struct peer_field *field = report_peer_fields; r >= 0 && field->name; field++)
-		if (!path || field->of_path)
-			r = append_entry(message, field, peer, path);
-	return r < 0 ? r : sd_bus_message_close_container(message);
+	for (const struct peer_field *field = report_peer_fields; r >= 0 && field->name; field++) {
+		if (path && !field->of_path)
+			continue;
+		r = entry_open(message, field->name, field->type);
+		if (r >= 0)
+			r = entry_close(message, field->name,
+					append_peer_field(message, field, peer, path));
+		bytes += r;
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(message);
+	return r < 0 ? r : bytes;
 }
 
 int bus_append_peer(sd_bus_message *message, const struct peer *peer)
 {
 	return bus_append_path(message, peer, NULL);
+}
+
+int bus_append_link(sd_bus_message *message, const struct link_state *link)
+{
+	int bytes = 8, r;
+
+	r = sd_bus_message_open_container(message, 'a', "{sv}");
+	for (const struct link_field *field = report_link_fields; r >= 0 && field->name; field++) {
+		r = entry_open(message, field->name, field->type);
+		if (r >= 0)
+			r = entry_close(message, field->name, append_link_field(message, field, link));
+		bytes += r;
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(message);
+	return r < 0 ? r : bytes;
 }
 
 static int peer_property(sd_bus *connection, const char *path, const char *interface,
@@ -174,19 +241,9 @@ static int link_property(sd_bus *connection, const char *path, const char *inter
 			 const char *property, sd_bus_message *reply, void *userdata,
 			 sd_bus_error *error)
 {
-	for (const struct link_field *field = report_link_fields; field->name; field++) {
-		struct field_value value;
-		int r;
-
-		if (strcmp(field->name, property) != 0)
-			continue;
-		r = field->get(userdata, &value);
-		if (r < 0)
-			return r;
-		r = append_value(reply, field->type, &value);
-		field_value_done(field->type, &value);
-		return r;
-	}
+	for (const struct link_field *field = report_link_fields; field->name; field++)
+		if (strcmp(field->name, property) == 0)
+			return append_link_field(reply, field, userdata);
 	return -ENOENT;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Whether a caller may, and what becomes of it while it waits. root always may; others are
  * polkit's decision, and where there is no polkit they may not. Nothing here blocks: who the
- * caller is, is asked of the bus like everything else.
+ * caller is, is asked of the bus like everything else. No user takes all the room there is for
+ * waiting, and the users without privilege together leave root some.
  */
 #include "bus_private.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POLKIT "org.freedesktop.PolicyKit1"
 #define POLKIT_USER_INTERACTION 1U
 /* polkit may ask a person for a password: no timeout but the caller's leaving. */
 #define POLKIT_TIMEOUT UINT64_MAX
@@ -62,6 +64,27 @@ static void bus_check_drop(struct bus_check *check)
 	if (check->waiting)
 		bus->handlers.check_gone(check, bus->userdata);
 	bus_check_free(check);
+}
+
+/* Of one user, whatever they wait for. */
+unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid)
+{
+	unsigned count = 0;
+
+	for (const struct bus_check *check = bus->checks; check; check = check->next)
+		count += check->known && check->uid == uid;
+	return count;
+}
+
+/* Of one connection, whose user is yet to be told. */
+static unsigned checks_unknown(const struct bus *bus, const char *sender)
+{
+	unsigned count = 0;
+
+	for (const struct bus_check *check = bus->checks; check; check = check->next)
+		count += !check->known &&
+			 strcmp(sd_bus_message_get_sender(check->call), sender) == 0;
+	return count;
 }
 
 void bus_checks_drop(struct bus *bus)
@@ -117,7 +140,10 @@ static int check_on_polkit(sd_bus_message *reply, void *userdata, sd_bus_error *
 	struct bus_check *check = userdata;
 	int authorized = 0, challenge = 0;
 
-	if (sd_bus_message_is_method_error(reply, NULL))
+	if (sd_bus_message_is_method_error(reply, POLKIT ".Error.NotAuthorized"))
+		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
+			   "polkit does not take this daemon's user for the owner of the action");
+	else if (sd_bus_message_is_method_error(reply, NULL))
 		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
 			   "only root may do this where polkit does not answer");
 	else if (sd_bus_message_enter_container(reply, 'r', "bba{ss}") < 0 ||
@@ -140,9 +166,8 @@ static int polkit_question(struct bus_check *check, sd_bus_message **ret)
 	int r;
 
 	r = sd_bus_message_new_method_call(
-		check->bus->connection, &message, "org.freedesktop.PolicyKit1",
-		"/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
-		"CheckAuthorization");
+		check->bus->connection, &message, POLKIT, "/org/freedesktop/PolicyKit1/Authority",
+		POLKIT ".Authority", "CheckAuthorization");
 	if (r >= 0)
 		r = sd_bus_message_append(message, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name",
 					  "s", sd_bus_message_get_sender(check->call),
@@ -171,11 +196,25 @@ static int polkit_ask(struct bus_check *check)
 	return r;
 }
 
+static void check_ask_polkit(struct bus_check *check)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	int r = 0;
+
+	if (bus_checks_of_user(check->bus, check->uid) > BUS_SHARE)
+		r = sd_bus_error_set(&error, BUS_NAME ".Busy",
+				     "too many calls of this user wait already; try again later");
+	if (r >= 0)
+		r = polkit_ask(check);
+	if (r < 0)
+		check_refuse(check, r, &error);
+	sd_bus_error_free(&error);
+}
+
 static int check_on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error)
 {
 	struct bus_check *check = userdata;
 	uint32_t uid;
-	int r;
 
 	/* the name is nobody's any more: the caller left before we could watch it */
 	if (sd_bus_message_is_method_error(reply, NULL) ||
@@ -183,13 +222,12 @@ static int check_on_user(sd_bus_message *reply, void *userdata, sd_bus_error *er
 		bus_check_drop(check);
 		return 0;
 	}
-	if (uid == 0) {
+	check->uid = uid;
+	check->known = true;
+	if (uid == 0)
 		check_allow(check);
-		return 0;
-	}
-	r = polkit_ask(check);
-	if (r < 0)
-		check_refuse(check, r, NULL);
+	else
+		check_ask_polkit(check);
 	return 0;
 }
 
@@ -219,10 +257,11 @@ static int check_ask(struct bus_check *check)
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action, bus_allowed_t allowed,
 		  sd_bus_error *error)
 {
+	const char *sender = sd_bus_message_get_sender(call);
 	struct bus_check *check;
 	int r;
 
-	if (bus->asking >= BUS_WAITING_LARGEST)
+	if (bus->asking >= BUS_ASKING_LARGEST || !sender || checks_unknown(bus, sender) >= BUS_SHARE)
 		return sd_bus_error_set(error, BUS_NAME ".Busy",
 					"too many callers wait to be authorized; try again later");
 	check = bus_check_new(bus, call);

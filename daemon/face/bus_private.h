@@ -16,7 +16,11 @@
 #define BUS_PEER BUS_NAME ".Peer"
 #define BUS_LINK BUS_NAME ".Link"
 
-#define BUS_WAITING_LARGEST 64 /* callers that wait for rounds; as many may wait for polkit */
+#define BUS_WAITING_LARGEST 64 /* callers that wait for rounds */
+#define BUS_WAITING_OTHERS 48 /* while there are so many, root alone may join them */
+#define BUS_ASKING_LARGEST 256 /* of whom it is not known yet whether they may; the bus grants us twice
+				* as many matches */
+#define BUS_SHARE 32U /* of a user, or of a connection whose user is not known yet */
 
 /* What the manager said last about the whole. */
 struct bus_totals {
@@ -37,6 +41,8 @@ struct bus_check {
 	sd_bus_slot *leaving;  /* tells that the caller left the bus */
 	sd_bus_slot *question; /* who the caller is, or polkit's answer */
 	const char *action;
+	uint32_t uid;
+	bool known;            /* the user */
 	bool waiting;          /* with handlers.check() or probe(), no longer asking whether it may */
 	bus_allowed_t allowed;
 	struct bus_check *previous, *next;
@@ -62,6 +68,8 @@ struct bus {
 	struct news *news;             /* see bus_news.c */
 	unsigned news_first, news_count, news_room;
 	sd_event_source *news_source;
+	struct bus_whole *whole;       /* see bus_whole.c */
+	size_t message_largest;        /* bytes that the bus lets through */
 	uint64_t call_usec;            /* when the call that is served came; 0 none */
 	uint64_t rest_usec;            /* that is owed to the rounds */
 	sd_event_source *rest_source, *turn_source;
@@ -92,6 +100,16 @@ void bus_news_drop(struct bus *bus); /* nobody hears us any more */
 /* bus_rest.c */
 int bus_rest_init(struct bus *bus);
 int bus_rest_add(struct bus *bus);
+uint64_t bus_now(void); /* CLOCK_MONOTONIC */
+
+/* bus_whole.c */
+int bus_whole_init(struct bus *bus);
+int bus_whole_add(struct bus *bus);
+void bus_whole_leave(struct bus *bus); /* nobody waits any more */
+void bus_whole_done(struct bus *bus);
+int bus_method_describe(sd_bus_message *call, void *userdata, sd_bus_error *error);
+/* Answers this call of CheckAll, now or later: all peers are measured. */
+int bus_whole_checked(struct bus *bus, sd_bus_message *call, sd_bus_error *error);
 
 /* bus_signals.c: at once; 0 or a negative errno */
 int bus_send_peer_changed(struct bus *bus, const struct peer *peer);
@@ -101,8 +119,10 @@ int bus_send_peer_removed(struct bus *bus, const char *name);
 /* bus_objects.c */
 int bus_objects_make(struct bus *bus); /* the vtables, once */
 int bus_objects_add(struct bus *bus);
+/* Return how many bytes they took at most, or a negative errno. */
 int bus_append_peer(sd_bus_message *message, const struct peer *peer);
 int bus_append_path(sd_bus_message *message, const struct peer *peer, const struct path *path);
+int bus_append_link(sd_bus_message *message, const struct link_state *link);
 char *bus_peer_path(const char *name);
 char *bus_link_path(int index);
 
@@ -110,6 +130,7 @@ char *bus_link_path(int index);
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
 		  bus_allowed_t allowed, sd_bus_error *error);
 struct bus_check *bus_check_free(struct bus_check *check);
+unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid);
 void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
 
 /* bus_probe.c */

@@ -12,7 +12,7 @@
 #define REST_TIMES 2U                   /* so many times as long as the call took */
 #define REST_MOST_USEC (10 * USEC_PER_SEC)
 
-static uint64_t now_usec(void)
+uint64_t bus_now(void)
 {
 	struct timespec now;
 
@@ -25,7 +25,7 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
 {
 	struct bus *bus = userdata;
 
-	bus->call_usec = now_usec();
+	bus->call_usec = bus_now();
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static int bus_rest(struct bus *bus)
 static int on_turn(sd_event_source *source, void *userdata)
 {
 	struct bus *bus = userdata;
-	uint64_t spent = bus->call_usec ? now_usec() - bus->call_usec : 0;
+	uint64_t spent = bus->call_usec ? bus_now() - bus->call_usec : 0;
 	bool another = bus->rest_usec > 0 && spent >= SHORT_USEC;
 	uint64_t queued = 0;
 

@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #define BATCHES_A_WAKEUP 32 /* then others get their turn; the loop wakes us again */
+/* before anything more is sent: an answer that waits looks like a slow path */
+#define FIRST (SD_EVENT_PRIORITY_NORMAL - 1)
+/* in a flood, which otherwise would leave nobody else a turn */
+#define LIKE_OTHERS SD_EVENT_PRIORITY_NORMAL
 
 uint64_t now_monotonic_usec(void)
 {
@@ -33,10 +37,10 @@ int ear_open(struct ear *ear, const struct raw *raw, sd_event_io_handler_t on_io
 
 	ear->raw = *raw;
 	ear->drops = 0;
+	ear->flooded = false;
 	r = sd_event_add_io(ear->hearing->event, &ear->source, raw->fd, EPOLLIN, on_io, userdata);
 	if (r >= 0)
-		/* before anything more is sent: an answer that waits looks like a slow path */
-		r = sd_event_source_set_priority(ear->source, SD_EVENT_PRIORITY_NORMAL - 1);
+		r = sd_event_source_set_priority(ear->source, FIRST);
 	if (r < 0)
 		ear_close(ear);
 	return r;
@@ -107,14 +111,23 @@ static bool ear_receive(struct ear *ear, uint64_t *ret_usec)
 	return count == BATCH;
 }
 
+static void ear_give_way(struct ear *ear, bool flooded)
+{
+	if (ear->raw.fd < 0 || ear->flooded == flooded)
+		return;
+	ear->flooded = flooded;
+	sd_event_source_set_priority(ear->source, flooded ? LIKE_OTHERS : FIRST);
+}
+
 void ear_drain(struct ear *ear)
 {
 	struct hearing *hearing = ear->hearing;
 	uint64_t heard_usec = 0;
+	unsigned batches = 0;
 
-	for (unsigned i = 0; i < BATCHES_A_WAKEUP && ear->raw.fd >= 0; i++)
-		if (!ear_receive(ear, &heard_usec))
-			break;
+	while (batches < BATCHES_A_WAKEUP && ear->raw.fd >= 0 && ear_receive(ear, &heard_usec))
+		batches++;
+	ear_give_way(ear, batches == BATCHES_A_WAKEUP);
 	if (heard_usec != 0)
 		hearing->batch_end(heard_usec, hearing->userdata);
 }

@@ -27,6 +27,7 @@ struct ear {
 	struct raw raw; /* fd -1: closed */
 	sd_event_source *source;
 	uint32_t drops; /* of the kernel's counter: what was looked at */
+	bool flooded;   /* more comes than is read in one go: others take turns with it */
 	bool filled;    /* since then the buffer was seen so full that packets may have found no room */
 };
 

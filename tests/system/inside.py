@@ -13,9 +13,10 @@ import traceback
 import cables
 import cases_ctl
 import cases_explain
-import cases_package
 import cases_fleet
+import cases_flood
 import cases_monitoring
+import cases_package
 import cases_recipes
 import cases_sandbox
 from world import (BASE_CONFIG, BUS, CONFIG, LINK_MTU, MANAGER, STORAGE_CONFIG, UNIT, BusMonitor,
@@ -468,7 +469,7 @@ CASES = (case_enabled_and_started, case_few_privileges, case_sandbox_scored, cas
          case_bad_configuration_at_start, case_activated, case_stopped, case_journald_restarted,
          case_bus_restarted, case_clamped, case_link_clamped, *cases_sandbox.CASES, *cables.CASES,
          *cases_ctl.CASES, *cases_explain.CASES, *cases_recipes.CASES, *cases_fleet.CASES,
-         *cases_monitoring.CASES)
+         *cases_monitoring.CASES, *cases_flood.CASES)
 
 
 def complain(mark, failure):

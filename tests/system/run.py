@@ -45,7 +45,7 @@ Description=Tests of mtuwatchd
 After=dbus.socket
 [Service]
 Type=oneshot
-Environment=BUILD_DIR={build}
+{environment}
 ExecStart=/usr/bin/python3 -u /var/lib/mtuwatchd-test/inside.py {cases}
 ExecStopPost=/bin/systemctl poweroff --no-block --force
 StandardOutput=file:/var/lib/mtuwatchd-test/result.tap
@@ -86,6 +86,13 @@ def root_add(upper, names, programs):
         subprocess.run(["cp", "-a", f"{folder}/.", upper], check=True)
 
 
+def environment():
+    """Where the build is, and what the long forms of cases are told."""
+    told = {"BUILD_DIR": os.path.abspath(BUILD)}
+    told.update((key, os.environ[key]) for key in ("FLOOD_SECONDS", "FLOOD_PEERS") if key in os.environ)
+    return "\n".join(f"Environment={key}={value}" for key, value in told.items())
+
+
 def root_prepare(upper):
     """What differs from this machine's root, made in the overlay's upper side before it is mounted."""
     for names, programs in WANTED_BY_PACKAGES if PACKAGES else WANTED:
@@ -93,7 +100,7 @@ def root_prepare(upper):
     prepare(upper, ["mtuwatchd-test.service"])
     units = os.path.join(upper, UNITS)
     write(os.path.join(units, "mtuwatchd-test.service"),
-          TEST_UNIT.format(build=os.path.abspath(BUILD), cases=" ".join(sys.argv[2:])))
+          TEST_UNIT.format(environment=environment(), cases=" ".join(sys.argv[2:])))
     if not PACKAGES and build_sanitized():
         for unit in ("mtuwatchd", "mtuwatchd-wait@"):
             write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
@@ -103,7 +110,7 @@ def root_prepare(upper):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
     shutil.copy(os.path.join(HERE, "..", "recipes.py"), tests)
-    for path in PACKAGES:
+    for path in PACKAGES or [os.path.join(BUILD, "tests/system/flooder")]:
         shutil.copy(path, tests)
 
 

@@ -237,6 +237,41 @@ START_TEST(objects_come_and_go)
 }
 END_TEST
 
+static unsigned link_field_count(void)
+{
+	unsigned count = 0;
+
+	while (report_link_fields[count].name)
+		count++;
+	return count;
+}
+
+/* What sd-bus puts in for an object that is registered, and all of our own. */
+static void assert_interfaces(sd_bus_message *reply, bool peer)
+{
+	static const char *const plain[] = {"org.freedesktop.DBus.Peer",
+					    "org.freedesktop.DBus.Introspectable",
+					    "org.freedesktop.DBus.Properties"};
+	const char *name;
+	unsigned count = 0, entries;
+
+	ck_assert_int_gt(sd_bus_message_enter_container(reply, 'a', "{sa{sv}}"), 0);
+	while (sd_bus_message_enter_container(reply, 'e', "sa{sv}") > 0) {
+		ck_assert_int_gt(sd_bus_message_read(reply, "s", &name), 0);
+		ck_assert_str_eq(name, count < 3 ? plain[count]
+				       : peer    ? "org.mtuwatch1.Peer"
+						 : "org.mtuwatch1.Link");
+		dictionary_u32(reply, "", &entries);
+		ck_assert_uint_eq(entries, count < 3 ? 0
+					   : peer    ? peer_field_count(false, false)
+						     : link_field_count());
+		count++;
+		ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
+	}
+	ck_assert_uint_eq(count, 4);
+	ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
+}
+
 static unsigned managed_objects(void)
 {
 	sd_bus_message *reply =
@@ -253,42 +288,93 @@ static unsigned managed_objects(void)
 		ck_assert_int_gt(sd_bus_message_read(reply, "o", &path), 0);
 		count += strncmp(path, "/org/mtuwatch1/peer/", 20) == 0 ||
 			 strncmp(path, "/org/mtuwatch1/link/", 20) == 0;
-		ck_assert_int_ge(sd_bus_message_skip(reply, "a{sa{sv}}"), 0);
+		assert_interfaces(reply, strncmp(path, "/org/mtuwatch1/peer/", 20) == 0);
 		ck_assert_int_ge(sd_bus_message_exit_container(reply), 0);
 	}
 	sd_bus_message_unref(reply);
 	return count;
 }
 
-static int on_described(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+/* So many of the first of the sample. */
+static void crowd(struct peer *peers, struct peer **list, unsigned count)
 {
-	unsigned *count = userdata;
-
-	ck_assert(!sd_bus_message_is_method_error(reply, NULL));
-	++*count;
-	return 0;
-}
-
-/* Who asks for everything without end gets it, but the loop is not his alone. */
-START_TEST(costly_calls_are_spread)
-{
-	static struct peer peers[3000];
-	static struct peer *list[3000];
-	unsigned answered = 0, rests = 0;
-	bool resting = false;
-	uint64_t rested = 0, began = 0;
-
-	for (unsigned i = 0; i < 3000; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		peers[i] = world.sample.peer[0];
 		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
 		list[i] = &peers[i];
 	}
 	world.sample.roster.peers = list;
-	world.sample.roster.peer_count = 3000;
+	world.sample.roster.peer_count = count;
+}
+
+struct described {
+	unsigned good, busy;
+	unsigned numbers[4]; /* ReportsIgnored of each answer */
+};
+
+static unsigned reports_ignored(sd_bus_message *reply)
+{
+	const char *text, *at;
+
+	ck_assert_int_gt(sd_bus_message_read(reply, "s", &text), 0);
+	at = strstr(text, "\"ReportsIgnored\":");
+	ck_assert_ptr_nonnull(at);
+	return (unsigned)atoi(at + strlen("\"ReportsIgnored\":"));
+}
+
+static int on_described(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	struct described *described = userdata;
+
+	if (sd_bus_message_is_method_error(reply, "org.mtuwatch1.Busy"))
+		described->busy++;
+	else
+		described->numbers[described->good++ % 4] = reports_ignored(reply);
+	return 0;
+}
+
+static void call_begin(sd_bus *client, const char *method, sd_bus_message_handler_t on_reply,
+		       void *userdata)
+{
+	ck_assert_int_ge(sd_bus_call_method_async(client, NULL, "org.mtuwatch1",
+						  "/org/mtuwatch1", MANAGER, method, on_reply,
+						  userdata, NULL),
+			 0);
+}
+
+static void clients_open(sd_bus *clients[static 4])
+{
 	for (unsigned i = 0; i < 4; i++)
-		ck_assert_int_ge(sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1",
-							  "/org/mtuwatch1", MANAGER, "Describe",
-							  on_described, &answered, NULL), 0);
+		clients[i] = world_connect(&world, getuid());
+}
+
+static void clients_close(sd_bus *clients[static 4])
+{
+	for (unsigned i = 0; i < 4; i++)
+		sd_bus_close_unref(clients[i]);
+}
+
+static int on_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	ck_assert(!sd_bus_message_is_method_error(reply, NULL));
+	++*(unsigned *)userdata;
+	return 0;
+}
+
+#define LISTED 50000
+
+/* Whoever has long work done without end does not have the loop for himself. */
+START_TEST(costly_calls_are_spread)
+{
+	struct peer *peers = calloc(LISTED, sizeof(*peers));
+	struct peer **list = calloc(LISTED, sizeof(*list));
+	unsigned answered = 0, rests = 0;
+	bool resting = false;
+	uint64_t rested = 0, began = 0;
+
+	crowd(peers, list, LISTED);
+	for (unsigned i = 0; i < 4; i++)
+		call_begin(world.client, "ListPeers", on_listed, &answered);
 	while (answered < 4) {
 		bool now = sd_bus_get_event(world.bus->connection) == NULL;
 
@@ -307,6 +393,110 @@ START_TEST(costly_calls_are_spread)
 	world.sample.roster.peer_count = 3;
 	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
 	ck_assert_uint_eq(world.check_count, 1);
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+END_TEST
+
+/* Of checks of all peers that end together. */
+START_TEST(results_are_shared)
+{
+	static struct peer peers[3000];
+	static struct peer *list[3000];
+	unsigned answered = 0;
+	uint64_t queued = 0;
+	sd_bus *clients[4];
+
+	crowd(peers, list, 3000);
+	clients_open(clients);
+	world.hold = true;
+	for (unsigned i = 0; i < 4; i++)
+		call_begin(clients[i], "CheckAll", on_listed, &answered);
+	WORLD_UNTIL(&world, world.held_count == 4);
+	while (world.held_count > 0)
+		bus_check_done(world.held[--world.held_count]);
+	/* one was made, and what it takes is known */
+	ck_assert_int_ge(sd_bus_get_n_queued_write(world.bus->connection, &queued), 0);
+	ck_assert_uint_le(queued, 1);
+	WORLD_UNTIL(&world, answered == 4);
+	clients_close(clients);
+}
+END_TEST
+
+/* Who asks for everything without end shares one answer with whoever else does, and others' short
+ * calls do not wait for his. */
+START_TEST(costly_answers_are_shared)
+{
+	static struct peer peers[3000];
+	static struct peer *list[3000];
+	struct described described = {};
+	unsigned checked = 0;
+	sd_bus *clients[4];
+
+	crowd(peers, list, 3000);
+	clients_open(clients);
+	call_begin(world.client, "Describe", on_described, &described);
+	WORLD_UNTIL(&world, described.good == 1);
+	/* how long that took is known from now on */
+	described.good = 0;
+	sd_bus_detach_event(world.bus->connection);
+	for (unsigned i = 0; i < 4; i++)
+		call_begin(clients[i], "Describe", on_described, &described);
+	call_begin(clients[0], "Describe", on_described, &described);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_ge(sd_bus_flush(clients[i]), 0);
+	ck_assert_int_ge(sd_bus_call_method_async(world.client, NULL, "org.mtuwatch1",
+						  "/org/mtuwatch1", MANAGER, "Check", on_listed,
+						  &checked, "s", "peer-00001"), 0);
+	ck_assert_int_ge(sd_bus_flush(world.client), 0);
+	/* what is short is done at once */
+	while (world.check_count == 0)
+		if (sd_bus_process(world.bus->connection, NULL) == 0)
+			ck_assert_int_ge(sd_bus_wait(world.bus->connection, 20000), 0);
+	sd_bus_attach_event(world.bus->connection, world.event, SD_EVENT_PRIORITY_NORMAL);
+	while (described.good < 4 || described.busy < 1) {
+		ck_assert_int_ge(sd_event_run(world.event, 20000), 0);
+		world.sample.roster.reports_ignored++;
+	}
+	ck_assert_uint_eq(described.good, 4);
+	ck_assert_uint_eq(described.busy, 1);
+	ck_assert_uint_eq(checked, 1);
+	for (unsigned i = 1; i < 4; i++)
+		ck_assert_uint_eq(described.numbers[i], described.numbers[0]);
+	/* nothing is kept: who asks afterwards hears how it is now */
+	described.good = 0;
+	call_begin(world.client, "Describe", on_described, &described);
+	WORLD_UNTIL(&world, described.good == 1);
+	ck_assert_uint_eq(described.numbers[0], world.sample.roster.reports_ignored);
+	clients_close(clients);
+}
+END_TEST
+
+/* dbus-daemon ends the connection of who sends it more. */
+START_TEST(too_much_for_one_message)
+{
+	static const char *const calls[][2] = {
+		{MANAGER, "Describe"},
+		{MANAGER, "CheckAll"},
+		{"org.freedesktop.DBus.ObjectManager", "GetManagedObjects"},
+	};
+	static struct peer peers[100];
+	static struct peer *list[100];
+
+	crowd(peers, list, 100);
+	world.bus->message_largest = 100000;
+	for (unsigned i = 0; i < 3; i++) {
+		sd_bus_message *reply = world_ask(
+			&world, world.client,
+			world_message(world.client, "/org/mtuwatch1", calls[i][0], calls[i][1]));
+
+		ck_assert_str_eq(error_name(reply), SD_BUS_ERROR_LIMITS_EXCEEDED);
+		ck_assert_ptr_nonnull(strstr(error_text(reply), "one by one"));
+		sd_bus_message_unref(reply);
+	}
+	world.sample.roster.peer_count = 3;
+	ck_assert_uint_eq(managed_objects(), 5);
 }
 END_TEST
 
@@ -325,13 +515,7 @@ START_TEST(ten_thousand_peers)
 	struct peer **list = calloc(MANY, sizeof(*list));
 	uint64_t begin, queued = 0;
 
-	for (unsigned i = 0; i < MANY; i++) {
-		peers[i] = world.sample.peer[0];
-		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
-		list[i] = &peers[i];
-	}
-	world.sample.roster.peers = list;
-	world.sample.roster.peer_count = MANY;
+	crowd(peers, list, MANY);
 	/* a burst of news does not pile up on the way to the bus */
 	for (unsigned i = 0; i < MANY; i++)
 		bus_peer_changed(world.bus, &peers[i]);
@@ -526,6 +710,9 @@ static void add_all(TCase *test)
 	tcase_add_test(test, objects_come_and_go);
 	tcase_add_test(test, managed);
 	tcase_add_test(test, costly_calls_are_spread);
+	tcase_add_test(test, results_are_shared);
+	tcase_add_test(test, costly_answers_are_shared);
+	tcase_add_test(test, too_much_for_one_message);
 	tcase_add_test(test, ten_thousand_peers);
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);

@@ -133,6 +133,7 @@ END_TEST
 /* What polkit is asked, and what it shall answer. */
 struct polkit {
 	int authorized, challenge;
+	bool silent; /* does not answer at all */
 	unsigned asked;
 	char action[64];
 	uint32_t flags;
@@ -152,6 +153,8 @@ static int polkit_check(sd_bus_message *call, void *userdata, sd_bus_error *erro
 	ck_assert_int_gt(sd_bus_message_read(call, "u", &polkit->flags), 0);
 	snprintf(polkit->action, sizeof(polkit->action), "%s", action);
 	polkit->asked++;
+	if (polkit->silent)
+		return 1;
 	return sd_bus_reply_method_return(call, "(bba{ss})", polkit->authorized, polkit->challenge,
 					  0);
 }
@@ -234,6 +237,69 @@ START_TEST(polkit_decides)
 	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
 	ck_assert_uint_eq(polkit.asked, 0);
 	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+static int count_busy(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	*(unsigned *)userdata += sd_bus_message_is_method_error(reply, "org.mtuwatch1.Busy");
+	return 0;
+}
+
+static void checks_begin(sd_bus *client, unsigned count, unsigned *busy)
+{
+	while (count-- > 0)
+		ck_assert_int_ge(sd_bus_call_method_async(client, NULL, "org.mtuwatch1",
+							  "/org/mtuwatch1", MANAGER, "Check",
+							  count_busy, busy, "s", "san-a"),
+				 0);
+}
+
+/* Who calls without end, on as many connections as he likes, is in nobody's way but his own. */
+START_TEST(no_user_takes_all_the_room)
+{
+	struct polkit polkit = {.silent = true};
+	sd_bus *authority = polkit_open(&polkit), *flooding[4], *other = world_connect(&world, 1);
+	unsigned busy = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		flooding[i] = world_connect(&world, NOBODY);
+		checks_begin(flooding[i], 64, &busy);
+	}
+	WORLD_UNTIL(&world, polkit.asked == 32 && busy == 4 * 64 - 32);
+	checks_begin(other, 1, &busy);
+	WORLD_UNTIL(&world, polkit.asked == 33);
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	ck_assert_uint_eq(world.check_count, 1);
+	ck_assert_uint_eq(busy, 4 * 64 - 32);
+	for (unsigned i = 0; i < 4; i++)
+		sd_bus_close_unref(flooding[i]);
+	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+/* Users who may, together. */
+START_TEST(root_finds_room)
+{
+	struct polkit polkit = {.authorized = 1};
+	sd_bus *authority = polkit_open(&polkit), *others[2];
+	unsigned busy = 0;
+
+	world.hold = true;
+	for (unsigned i = 0; i < 2; i++) {
+		others[i] = world_connect(&world, 1 + i);
+		checks_begin(others[i], 32, &busy);
+	}
+	WORLD_UNTIL(&world, world.held_count == 48 && busy == 16);
+	checks_begin(world.client, 1, &busy);
+	WORLD_UNTIL(&world, world.held_count == 49);
+	ck_assert_uint_eq(busy, 16);
+	while (world.held_count > 0)
+		bus_check_done(world.held[--world.held_count]);
+	for (unsigned i = 0; i < 2; i++)
+		sd_bus_close_unref(others[i]);
 	sd_bus_close_unref(authority);
 }
 END_TEST
@@ -391,6 +457,8 @@ static void add_all(TCase *test)
 	tcase_add_test(test, log_control);
 	tcase_add_test(test, others_may_not_without_polkit);
 	tcase_add_test(test, polkit_decides);
+	tcase_add_test(test, no_user_takes_all_the_room);
+	tcase_add_test(test, root_finds_room);
 }
 
 int main(void)

@@ -427,6 +427,35 @@ START_TEST(handlers_may_send)
 }
 END_TEST
 
+static int on_other(sd_event_source *source, void *userdata)
+{
+	const struct lab *lab = userdata;
+
+	ck_assert_uint_lt(lab->count, 8000);
+	return sd_event_exit(lab->event, 0);
+}
+
+/* Whoever sends answers without end does not keep the loop to himself. */
+START_TEST(floods_leave_others_a_turn)
+{
+	uint64_t end = now_monotonic() + PATIENCE_USEC;
+	sd_event_source *other = NULL;
+	struct lab lab;
+
+	lab_pair(&lab, 1500);
+	for (unsigned i = 0; i < 8000; i++)
+		lab_send(&lab, "192.0.2.2", 68);
+	prober_flush(lab.prober);
+	/* one more was the ping of lab_pair() */
+	while (host_try(0, "nstat -asz IcmpInEchoReps | grep -q \" 8001 \"") != 0)
+		ck_assert_uint_lt(now_monotonic(), end);
+	ck_assert_int_ge(sd_event_add_defer(lab.event, &other, on_other, &lab), 0);
+	ck_assert_int_ge(sd_event_loop(lab.event), 0);
+	sd_event_source_unref(other);
+	lab_close(&lab);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_set_timeout(tests, 60);
@@ -446,6 +475,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, overflow_is_found_unread);
 	tcase_add_test(tests, full_send_buffer);
 	tcase_add_test(tests, handlers_may_send);
+	tcase_add_test(tests, floods_leave_others_a_turn);
 }
 
 int main(void)
