@@ -38,7 +38,7 @@ PEER_MEMBERS = {"Name", "Address", "Origin", "Verdict", "Severity", "Reason", "T
                 "ClampKind", "ClampRefusal", "SinceUSec", "LastRoundUSec", "Rounds", "ProbesSent", "ProbesLost",
                 "Flows", "FlowsFaulty", "Findings", "Paths"}
 LINK_MEMBERS = {"Name", "Index", "Kind", "MTU", "ExpectedMTU", "MinMTU", "MaxMTU", "OriginalMTU",
-                "Up", "Neighbour", "NeighbourMaxFrame", "Severity", "Findings"}
+                "Overhead", "UnderlayIndex", "Up", "Neighbour", "NeighbourMaxFrame", "Severity", "Findings"}
 
 
 def case_enabled_and_started():

@@ -539,9 +539,25 @@ START_TEST(stacks)
 	ck_assert_str_eq(layers.list[4].name, "br0");
 	ck_assert_int_eq(layers.list[4].index, 7);
 
-	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450}]}", "vx");
+	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450,\"Overhead\":50}]}", "vx");
 	ck_assert_uint_eq(layers.count, 2);
 	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1550);
+	ck_assert_uint_eq(remedy_mtu(&layers.list[1], 1500), 1500);
+	/* over IPv6, or of another kind: the daemon knows what it adds */
+	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1430,"
+			   "\"Overhead\":70}]}",
+			   "vx");
+	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1570);
+	/* tied to no link: it leaves by the route, and a bridge may lie on it */
+	device_make("gre1", 1476, NULL);
+	device_make("br1", 1476, "gre1");
+	layers = layers_of("{\"Links\":[{\"Name\":\"eth0\",\"Kind\":\"\",\"MTU\":1500,\"Index\":7},"
+			   "{\"Name\":\"gre1\",\"Kind\":\"gretap\",\"MTU\":1476,\"Overhead\":38,"
+			   "\"UnderlayIndex\":7}]}",
+			   "br1");
+	ck_assert_uint_eq(layers.count, 3);
+	ck_assert_str_eq(layers.list[0].name, "eth0");
+	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1538);
 	ck_assert_uint_eq(remedy_mtu(&layers.list[1], 1500), 1500);
 
 	/* no more than there is room for, however they lie */
