@@ -312,5 +312,10 @@ void show_summary(const struct command *command, struct json_object *document)
 	label_print("Links");
 	printf("%u, %u with a fault\n", document_count(document, "Links"),
 	       faulty_count(document, "Links"));
+	if (document_number(document, "ResponderPort")) {
+		label_print("Answers");
+		printf("other hosts, on UDP port %" PRIu64 "\n",
+		       document_number(document, "ResponderPort"));
+	}
 	show_faults(command, document);
 }

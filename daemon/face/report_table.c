@@ -161,15 +161,20 @@ static void table_print_row(struct table *table, const struct row *row)
 	row_print(table, row, false);
 }
 
+void report_nothing(FILE *out, uint16_t answering_port)
+{
+	fputs("There is nothing to watch: no peer is configured and nothing was discovered.\n", out);
+	if (answering_port)
+		fprintf(out, "Other hosts are answered on UDP port %u.\n", answering_port);
+}
+
 void report_table(const struct roster *roster, FILE *out, const struct report_style *style)
 {
 	struct table table = {.out = out, .colour = style->colour, .screen = style->width};
 	struct row titles = {};
 
 	if (roster->peer_count == 0) {
-		fputs("There is nothing to watch: no peer is configured and nothing was "
-		      "discovered.\n",
-		      out);
+		report_nothing(out, roster->answering_port);
 	} else {
 		roster_rows(&table, roster, table_measure_row);
 		/* without a note its column has no title either */

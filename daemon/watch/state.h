@@ -33,7 +33,6 @@ struct watched_peer {
 	struct peer peer; /* the first, so that one leads to the other */
 	struct watch *watch;
 	struct name_query *query;
-	char *host;                     /* NULL: the address is a number */
 	enum address_family family;
 	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
 	bool kept;                      /* survives this reload or discovery */

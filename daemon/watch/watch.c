@@ -215,6 +215,19 @@ void watch_on_change(struct watch *watch, void (*changed)(void *userdata), void 
 	watch->on_change_userdata = userdata;
 }
 
+/* For systemctl status. */
+static void tell_status(const struct roster *roster)
+{
+	char answering[64] = "";
+
+	if (roster->answering_port)
+		snprintf(answering, sizeof(answering), "; other hosts are answered on UDP port %u",
+			 roster->answering_port);
+	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault%s",
+		   roster->peer_count, roster->link_count, roster_peers_faulty(roster),
+		   roster_links_faulty(roster), answering);
+}
+
 /* Once a loop, whatever happened in it. */
 static int on_loop(sd_event_source *source, void *userdata)
 {
@@ -225,9 +238,7 @@ static int on_loop(sd_event_source *source, void *userdata)
 	watch->changed = false;
 	bus_totals_changed(watch->bus);
 	metrics_changed(watch->metrics);
-	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault",
-		   watch->roster.peer_count, watch->roster.link_count,
-		   roster_peers_faulty(&watch->roster), roster_links_faulty(&watch->roster));
+	tell_status(&watch->roster);
 	if (watch->on_change)
 		watch->on_change(watch->on_change_userdata);
 	return 0;
@@ -243,10 +254,13 @@ static void watch_open_responder(struct watch *watch)
 	int r;
 
 	watch->responder = responder_free(watch->responder);
+	watch->roster.answering_port = 0;
 	if (port == 0)
 		return;
 	r = responder_new(&watch->responder, watch->event, port, watch->config->probe_bandwidth);
-	if (r < 0)
+	if (r >= 0)
+		watch->roster.answering_port = port;
+	else
 		journal_plain(&watch->journal, LOG_ERR,
 			      "Responder=%u: the port cannot be had, other hosts get no answers: %s",
 			      port, strerror(-r));
