@@ -7,13 +7,24 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <systemd/sd-login.h>
 #include <unistd.h>
 
 #define READY_MSEC 10000
+
+static bool is_in_session(void)
+{
+	char *session = NULL;
+	int r = sd_pid_get_session(0, &session);
+
+	free(session);
+	return r >= 0;
+}
 
 /* The child: never returns. */
 static void agent_run(int told, pid_t parent)
@@ -24,8 +35,10 @@ static void agent_run(int told, pid_t parent)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(EXIT_FAILURE);
 	snprintf(number, sizeof(number), "%d", told);
-	/* --fallback: an agent of the session, with windows, comes first */
-	execlp("pkttyagent", "pkttyagent", "--notify-fd", number, "--fallback", (char *)NULL);
+	/* an agent of the session, with windows, comes first; polkit asks no second one outside of
+	 * sessions */
+	execlp("pkttyagent", "pkttyagent", "--notify-fd", number,
+	       is_in_session() ? "--fallback" : (char *)NULL, (char *)NULL);
 	_exit(EXIT_FAILURE);
 }
 
