@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <locale.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -494,6 +495,7 @@ int main(int argc, char **argv)
 	int status, r;
 
 	standard_files_open();
+	setlocale(LC_CTYPE, "");
 	r = parse_arguments(argc, argv, &arguments);
 	if (r == -EINVAL)
 		status = EX_USAGE;
