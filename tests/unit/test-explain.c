@@ -176,6 +176,10 @@ START_TEST(verdicts)
 		{"\"Verdict\":\"partial\",\"PathMTU\":1500,\"Flows\":8,\"FlowsFaulty\":3",
 		 "network", "Of 8 source ports 3 lose packets above 1500", "looks like chance",
 		 "mtuwatchctl probe"},
+		/* somebody's own route is what is narrow, and all that comes back fits through it */
+		{"\"Verdict\":\"misconfigured\",\"PathMTU\":1496,\"ReturnMTU\":1496,"
+		 "\"KernelMTU\":1496,\"Reason\":\"the route by eth0 has an MTU of 1496\"",
+		 "route", "eth0 has an MTU of 9000", "was not asked for more", ""},
 		{"\"Verdict\":\"lossy\",\"PathMTU\":9000", "", "lost clearly more often",
 		 "no limit of size", ""},
 		{"\"Verdict\":\"unreachable\",\"Reason\":\"this host has no route to it\"", "",
@@ -255,6 +259,8 @@ START_TEST(advice)
 			 "A port takes 1500, first at switch sw1 port Eth1/7.");
 	ck_assert_str_eq(json_object_get_string(document_at(second, "Commands", 0)),
 			 "ip route replace x");
+	assert_says(explanation, "While it is there the verdict is misconfigured");
+	assert_says(explanation, "\"ip route del x\"");
 	assert_says(explanation, "Clamp=route for this peer");
 	json_object_put(explanation);
 	explanation =
