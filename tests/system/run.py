@@ -97,6 +97,8 @@ def root_prepare(upper):
     for name in os.listdir(HERE):
         if name.endswith(".py") and name != "run.py":
             shutil.copy(os.path.join(HERE, name), tests)
+    for name in ("README.md", "run"):
+        shutil.copy(os.path.join(HERE, "..", "..", name), tests)
     if PACKAGE:
         shutil.copy(PACKAGE, tests)
 
