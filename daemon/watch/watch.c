@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #include "../face/address_text.h"
@@ -215,19 +214,6 @@ void watch_on_change(struct watch *watch, void (*changed)(void *userdata), void 
 	watch->on_change_userdata = userdata;
 }
 
-/* For systemctl status. */
-static void tell_status(const struct roster *roster)
-{
-	char answering[64] = "";
-
-	if (roster->answering_port)
-		snprintf(answering, sizeof(answering), "; other hosts are answered on UDP port %u",
-			 roster->answering_port);
-	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault%s",
-		   roster->peer_count, roster->link_count, roster_peers_faulty(roster),
-		   roster_links_faulty(roster), answering);
-}
-
 /* Once a loop, whatever happened in it. */
 static int on_loop(sd_event_source *source, void *userdata)
 {
@@ -238,7 +224,7 @@ static int on_loop(sd_event_source *source, void *userdata)
 	watch->changed = false;
 	bus_totals_changed(watch->bus);
 	metrics_changed(watch->metrics);
-	tell_status(&watch->roster);
+	watch_tell_status(watch);
 	if (watch->on_change)
 		watch->on_change(watch->on_change_userdata);
 	return 0;
