@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
 PACKAGE = os.environ.get("PACKAGE", "")
-DEADLINE = 400
+DEADLINE = 500
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Seen empty by the container: what this machine enables, logs and runs is none of its business.
 EMPTIED = ("dev", "run", "tmp", "var/log/journal", "etc/systemd/system", "etc/systemd/network",
