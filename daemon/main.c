@@ -3,8 +3,8 @@
  * Arguments, configuration, readiness, signals; everything else is watch's.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
+#include <locale.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "face/report.h"
+#include "face/standard_files.h"
 #include "foreground.h"
 #include "release.h"
 #include "watch/watch.h"
@@ -412,7 +413,7 @@ static int run_once(sd_event *event, struct watch *watch, enum report_form form)
 		puts(json);
 		free(json);
 	}
-	return fflush(stdout) == 0 ? report_exit_code(roster) : complain("writing", -errno);
+	return report_exit_code(roster);
 }
 
 static int run_watch(const struct arguments *arguments, struct config *config)
@@ -483,7 +484,7 @@ static int run_release(void)
 	}
 	if (r < 0)
 		return complain("taking clamps off", r);
-	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_UNABLE;
+	return EXIT_SUCCESS;
 }
 
 static int run(const struct arguments *arguments)
@@ -500,21 +501,17 @@ static int run(const struct arguments *arguments)
 	if (arguments->mode == MODE_TEST_CONFIG) {
 		config_print(config, stdout);
 		config_free(config);
-		return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_UNABLE;
+		return EXIT_SUCCESS;
 	}
 	return run_watch(arguments, config);
 }
 
-/* Where 0, 1 and 2 are closed, sockets would get their numbers, and sentences be written to them. */
-static void open_standard_files(void)
+/* What it found is nothing worth that nobody gets. */
+static int end(int status)
 {
-	int fd;
+	int r = standard_files_flush();
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	return r < 0 ? complain("writing to stdout", r) : status;
 }
 
 /* A peer may need one for each flow. Where it is not allowed they take turns. */
@@ -533,8 +530,9 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .mode = MODE_DAEMON, .form = REPORT_TABLE };
 	int status, r;
 
-	open_standard_files();
+	standard_files_open();
 	raise_descriptors();
+	setlocale(LC_CTYPE, "");
 	r = parse_arguments(argc, argv, &arguments);
 	if (r == -EINVAL)
 		status = EX_USAGE;
@@ -543,5 +541,6 @@ int main(int argc, char **argv)
 	else
 		status = arguments.mode == MODE_DONE ? EXIT_SUCCESS : run(&arguments);
 	arguments_done(&arguments);
-	return status;
+	/* a table that is shown for a while may lose its screen */
+	return arguments.mode == MODE_DAEMON ? status : end(status);
 }

@@ -101,6 +101,8 @@ struct route {
 	int error;              /* why there is none: -ENETUNREACH, -EHOSTUNREACH, -EACCES ...; 0 there is one */
 	int link;               /* egress link index */
 	bool local;             /* the address is one of this host's own */
+	bool broadcast;         /* it is that of all hosts on a link, "192.0.2.255" */
+	bool multicast;         /* it is that of a group */
 	struct address source;  /* what the kernel would send from */
 	struct address gateway; /* next hop; family ADDRESS_NONE: on the link itself */
 	uint32_t mtu;           /* the route's own mtu metric, 0 none; not that of a clamp of ours */

@@ -212,7 +212,7 @@ static bool judgement_is_plain(const struct judgement *judgement)
 {
 	return judgement->verdict == VERDICT_MISCONFIGURED &&
 	       (judgement->reason == REASON_LINK_SMALLER || judgement->reason == REASON_ROUTE_SMALLER ||
-		judgement->reason == REASON_WRONG_LINK || judgement->reason == REASON_OWN_ADDRESS);
+		judgement->reason == REASON_WRONG_LINK || reason_is_address(judgement->reason));
 }
 
 unsigned path_rounds_wanted(const struct path *path, const struct judgement *now)

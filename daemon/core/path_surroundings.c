@@ -24,6 +24,10 @@ static enum reason facts_trouble(const struct path *path, const struct surroundi
 		return REASON_NO_ADDRESS;
 	if (around->route->local)
 		return REASON_OWN_ADDRESS;
+	if (around->route->broadcast)
+		return REASON_BROADCAST;
+	if (around->route->multicast)
+		return REASON_MULTICAST;
 	if (wanted && !around->wanted)
 		return REASON_NO_LINK;
 	if (wanted && (!around->wanted->up || !around->wanted->carrier))

@@ -38,6 +38,7 @@ struct roster;
 struct peer {
 	const struct roster *roster; /* of the host; NULL: nothing is known of it */
 	char name[PEER_NAME_LONGEST + 1];
+	char *host; /* whose address is asked for; the owner's. NULL: the address was given */
 	enum origin origin;
 	struct peer_settings settings;
 	struct path *paths; /* the owner's */

@@ -38,6 +38,7 @@ struct roster {
 	unsigned peer_count;
 	struct link_state **links; /* in the order of their indexes */
 	unsigned link_count;
+	uint16_t answering_port;   /* other hosts are answered on it, 0 none are */
 	uint64_t reports_ignored;  /* "too big" about packets that no running round sent */
 };
 

@@ -15,8 +15,7 @@ static void marks_clear(const struct roster *roster)
 	}
 }
 
-/* The one link that it lies on, 0 none or unknown. */
-static int under(const struct link_state *state)
+int tower_under(const struct link_state *state)
 {
 	if (state->link.foreign || (state->link.tunnel & WRAP_EXTERNAL))
 		return 0;
@@ -51,7 +50,7 @@ static void mark_below(const struct roster *roster, int link, uint16_t around, u
 		return;
 	state->reached = true;
 	state->around = around;
-	mark_below(roster, under(state), around_below(state), depth - 1);
+	mark_below(roster, tower_under(state), around_below(state), depth - 1);
 	mark_below(roster, bridge_behind(roster, state), around, depth - 1);
 	if (!state->members.smallest)
 		return;
@@ -87,7 +86,7 @@ static struct link_state *reached_at(const struct roster *roster, int link)
 /* What it lies on is reached already. */
 static bool reach_by_what_is_below(const struct roster *roster, struct link_state *state)
 {
-	const struct link_state *below = reached_at(roster, under(state));
+	const struct link_state *below = reached_at(roster, tower_under(state));
 
 	if (below)
 		return reached_add(state, below->around + link_overhead(&state->link));

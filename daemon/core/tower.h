@@ -7,6 +7,9 @@
 
 #include "roster.h"
 
+/* The one link that this one lies on, or that a tunnel's packets leave by; 0 none or not known. */
+int tower_under(const struct link_state *state);
+
 /*
  * Marks in link_state.reached every link that packets of `link` go through, itself too; and in
  * link_state.around the bytes that tunnels have put around them by then. Other marks are gone.

@@ -217,9 +217,9 @@ static void judge_less(const struct path_facts *facts, const struct evidence *ev
 
 static void judge_trouble(const struct path_facts *facts, struct judgement *ret)
 {
-	bool own = facts->trouble == REASON_OWN_ADDRESS;
+	bool wrong = reason_is_address(facts->trouble);
 
-	ret->verdict = own ? VERDICT_MISCONFIGURED : VERDICT_UNREACHABLE;
+	ret->verdict = wrong ? VERDICT_MISCONFIGURED : VERDICT_UNREACHABLE;
 	ret->reason = facts->trouble;
 	ret->locus = facts->trouble == REASON_NO_ADDRESS ? LOCUS_NONE : LOCUS_LOCAL;
 }

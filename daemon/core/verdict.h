@@ -53,6 +53,8 @@ enum reason {
 	REASON_SEND_REFUSED,   /* this host's packet filter refuses to send (EPERM) */
 	REASON_NO_ADDRESS,     /* the host name does not resolve */
 	REASON_OWN_ADDRESS,    /* the address is this host's own */
+	REASON_BROADCAST,      /* it is that of all hosts on a link */
+	REASON_MULTICAST,      /* it is that of a group of hosts */
 	REASON_NO_LINK,        /* the configured link is not there */
 	REASON_LINK_DOWN,      /* down or without carrier */
 	REASON_NO_ROUTE,
@@ -65,6 +67,13 @@ enum reason {
 	REASON_NO_RESPONDER,   /* it lives, but no responder answers there */
 	REASON_FLOWS_DEAD,     /* some flows carry nothing at all */
 };
+
+/* No other host can have the address, whatever is measured. */
+static inline bool reason_is_address(enum reason reason)
+{
+	return reason == REASON_OWN_ADDRESS || reason == REASON_BROADCAST ||
+	       reason == REASON_MULTICAST;
+}
 
 enum round_outcome {
 	OUTCOME_UNDECIDED, /* too much loss to tell, or cut short: no verdict from this round */

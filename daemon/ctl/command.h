@@ -64,6 +64,7 @@ struct verb {
 	unsigned least, most; /* names */
 	unsigned options;     /* enum command_option */
 	bool paged;
+	bool asks; /* for a password, where one is needed and somebody can be asked */
 	int (*run)(const struct command *command); /* exit code */
 };
 

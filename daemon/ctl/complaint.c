@@ -113,10 +113,11 @@ static bool is_of_bus(const char *sender)
 static void explain_denied(struct remote *remote, const char *name, const char *sender)
 {
 	remote->denied = true;
+	remote->locked = strcmp(name, DBUS_ERROR "InteractiveAuthorizationRequired") == 0;
 	if (is_of_bus(sender))
 		explain(remote, EX_NOPERM,
 			"the bus does not let this user talk to mtuwatchd: its policy says so");
-	else if (strcmp(name, DBUS_ERROR "InteractiveAuthorizationRequired") == 0)
+	else if (remote->locked)
 		explain(remote, EX_NOPERM,
 			"not authorised without a password: use a terminal, or sudo");
 	else
@@ -139,7 +140,7 @@ void remote_explain(struct remote *remote, const sd_bus_error *error, const char
 	const char *name = error && error->name ? error->name : "";
 	const char *text = error && error->message ? error->message : "";
 
-	remote->denied = remote->absent = remote->broken = false;
+	remote->denied = remote->locked = remote->absent = remote->broken = false;
 	if (is_absent_daemon(name)) {
 		explain_absence(remote);
 	} else if (strcmp(name, DBUS_ERROR "AccessDenied") == 0 ||

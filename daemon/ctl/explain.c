@@ -93,6 +93,7 @@ static void evidence_asked(struct explaining *explaining)
 	char since[CELL_SIZE], trip[64] = "", flows[64] = "";
 	uint64_t rtt = document_number(explaining->path, "RTTUSec");
 	uint32_t sent = number(explaining, "ProbesSent"), count = number(explaining, "Flows");
+	uint32_t rounds = number(explaining, "Rounds");
 
 	cell_since(since, document_number(explaining->path, "LastRoundUSec"));
 	if (rtt)
@@ -105,10 +106,11 @@ static void evidence_asked(struct explaining *explaining)
 		explain_say(explaining, explaining->evidence, "Nothing was sent to it yet.");
 	else
 		explain_say(explaining, explaining->evidence,
-			    "Asked by %s%s: %u probes in %u rounds, %u unanswered, the last %s "
+			    "Asked by %s%s: %u probe%s in %u round%s, %u unanswered, the last %s "
 			    "ago%s.",
-			    text(explaining, "Method"), flows, sent, number(explaining, "Rounds"),
-			    number(explaining, "ProbesLost"), since[0] ? since : "0s", trip);
+			    text(explaining, "Method"), flows, sent, sent == 1 ? "" : "s", rounds,
+			    rounds == 1 ? "" : "s", number(explaining, "ProbesLost"),
+			    since[0] ? since : "0s", trip);
 }
 
 static void evidence_black_hole(struct explaining *explaining)

@@ -48,6 +48,22 @@ static void add_text(struct explaining *explaining, const char *text, size_t len
 		add(explaining, action_new("%s", words));
 }
 
+/* Such a route hides what the network carries: its verdict is another one. */
+static void add_afterwards(struct explaining *explaining, const char *until)
+{
+	static const char replace[] = "route replace ";
+	const char *at = strstr(until, replace);
+	struct json_object *action;
+
+	if (!at)
+		return;
+	action = add(explaining, action_new("While it is there the verdict is misconfigured, since it "
+					    "is this host that sends no more. Afterwards:"));
+	if (action && action_add(action, "Commands", "%.*sroute del %s", (int)(at - until), until,
+				 at + sizeof(replace) - 1) < 0)
+		explaining->failed = true;
+}
+
 /* A command, or what has been done already: "a clamp keeps packets to it at 1500 bytes". */
 static void add_until(struct explaining *explaining, const char *until)
 {
@@ -62,6 +78,7 @@ static void add_until(struct explaining *explaining, const char *until)
 					    "It does not outlive a boot:"));
 	if (action && action_add(action, "Commands", "%s", until) < 0)
 		explaining->failed = true;
+	add_afterwards(explaining, until);
 	if (document_number(explaining->path, "Confirmed"))
 		add(explaining, action_new("Clamp=route for this peer has mtuwatchd do that by "
 					   "itself and take it back (mtuwatchd(8), CLAMPS)."));

@@ -119,13 +119,18 @@ static bool step_is(struct json_object *step, const char *key, const char *value
 	return strcmp(document_text(step, key), value) == 0;
 }
 
-/* A clamp made it as small as the fault that it is for. */
-static bool is_clamped_link(const struct explaining *explaining, struct json_object *step)
+static bool step_is_link(struct json_object *step)
 {
 	const char *what = document_text(step, "What"), *at = strrchr(what, ' ');
 
+	return strcmp(at ? at + 1 : what, "link") == 0;
+}
+
+/* A clamp made it as small as the fault that it is for. */
+static bool is_clamped_link(const struct explaining *explaining, struct json_object *step)
+{
 	return strcmp(document_text(explaining->path, "ClampKind"), "link") == 0 &&
-	       strcmp(at ? at + 1 : what, "link") == 0;
+	       step_is_link(step);
 }
 
 /* The first of the smallest ones below what is expected. What only follows from it comes before
@@ -147,9 +152,8 @@ static struct json_object *step_narrowest(const struct explaining *explaining)
 			continue;
 		if (!narrow || mtu < document_number(narrow, "MTU") ||
 		    /* a route is as narrow as the link it leaves by */
-		    (mtu == document_number(narrow, "MTU") &&
-		     step_is(narrow, "What", "what the kernel uses") &&
-		     !step_is(step, "What", "peer")))
+		    (mtu == document_number(narrow, "MTU") && step_is_link(step) &&
+		     step_is(narrow, "What", "what the kernel uses")))
 			narrow = step;
 	}
 	return narrow;

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VXLAN_IPV4 50 /* RFC 7348 section 5: Ethernet, IPv4, UDP and VXLAN headers */
-#define GENEVE_IPV4 50
-
 static uint32_t number_read(const char *root, const char *link, const char *attribute)
 {
 	char path[FILE_NAME_SIZE], line[32] = "";
@@ -36,6 +33,7 @@ static void device_read(struct device *ret, const char *root, struct json_object
 		.index = (int)document_number(link, "Index"),
 		.mtu = (uint32_t)document_number(link, "MTU"),
 		.most = (uint32_t)document_number(link, "MaxMTU"),
+		.adds = (uint32_t)document_number(link, "Overhead"),
 	};
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	snprintf(ret->kind, sizeof(ret->kind), "%s", document_text(link, "Kind"));
@@ -48,13 +46,6 @@ static void device_read(struct device *ret, const char *root, struct json_object
 static bool kind_sets_members(const char *kind)
 {
 	return strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0;
-}
-
-static uint32_t kind_adds(const char *kind)
-{
-	if (strcmp(kind, "vxlan") == 0)
-		return VXLAN_IPV4;
-	return strcmp(kind, "geneve") == 0 ? GENEVE_IPV4 : 0;
 }
 
 static bool layers_has(const struct layers *layers, const char *name)
@@ -78,9 +69,36 @@ struct reading_layers {
 
 static void layers_add(struct reading_layers *reading, const struct device *device, unsigned depth);
 
+static void layers_add_below(struct reading_layers *reading, const struct device *above,
+			     const char *name, unsigned depth)
+{
+	struct device device;
+
+	device_read(&device, reading->root, reading->document, name);
+	device.above = above->above + above->adds;
+	device.follows = above->follows || kind_sets_members(above->kind);
+	layers_add(reading, &device, depth + 1);
+}
+
+/* What a tunnel's packets leave by; NULL not known. */
+static const char *underlay_of(struct json_object *document, const char *tunnel)
+{
+	uint64_t index = document_number(document_named(document, "Links", tunnel), "UnderlayIndex");
+
+	for (unsigned i = 0; index && i < document_count(document, "Links"); i++) {
+		struct json_object *link = document_at(document, "Links", i);
+
+		if (document_number(link, "Index") == index)
+			return document_text(link, "Name");
+	}
+	return NULL;
+}
+
+/* sysfs knows what a device was tied to; what a tunnel's packets leave by otherwise, routes do. */
 static void layers_add_lower(struct reading_layers *reading, const struct device *above,
 			     unsigned depth)
 {
+	const char *underlay = underlay_of(reading->document, above->name);
 	struct dirent **entries = NULL;
 	char path[FILE_NAME_SIZE];
 	int count;
@@ -88,15 +106,12 @@ static void layers_add_lower(struct reading_layers *reading, const struct device
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s", reading->root, above->name);
 	count = scandir(path, &entries, entry_is_lower, alphasort);
 	for (int i = 0; i < count; i++) {
-		struct device device;
-
-		device_read(&device, reading->root, reading->document, entries[i]->d_name + 6);
-		device.above = above->above + kind_adds(above->kind);
-		device.follows = above->follows || kind_sets_members(above->kind);
-		layers_add(reading, &device, depth + 1);
+		layers_add_below(reading, above, entries[i]->d_name + 6, depth);
 		free(entries[i]);
 	}
 	free(entries);
+	if (count <= 0 && underlay)
+		layers_add_below(reading, above, underlay, depth);
 }
 
 /* Those below come first. Nobody stacks devices eight deep; a circle would. */

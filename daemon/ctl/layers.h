@@ -33,6 +33,7 @@ struct device {
 	int index;
 	uint32_t mtu;
 	uint32_t most;	/* what its driver takes; 0 unknown */
+	uint32_t adds;	/* what it puts around a packet, as a tunnel */
 	uint32_t above; /* what the one above it adds to a packet of the path */
 	bool follows;	/* its bond or team sets it */
 	struct manager manager;
@@ -44,7 +45,8 @@ struct layers {
 	struct device list[LAYERS_LARGEST];
 };
 
-/* What lies below `link`, by sysfs below `root` ("" for this host) and the document. */
+/* What lies below `link`, by sysfs below `root` ("" for this host) and the document, which knows
+ * what tunnels add and leave by. */
 void layers_read(struct layers *ret, const char *root, struct json_object *document,
 		 const char *link);
 /* Asks for each device who sets it up. `bus` NULL: only files are read. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../face/config_parse.h"
+#include "../face/standard_files.h"
 #include "command.h"
 #include "pager.h"
 
@@ -26,25 +27,27 @@
 #define IPERF_PORT 5201
 
 static const struct verb verbs[] = {
-	/* name, names, help, least and most names, options, paged, run */
-	{"list", "", "all peers, and what is wrong; without a verb too", 0, 0, 0, true, verb_list},
+	/* name, names, help, least and most names, options, paged, asks, run */
+	{"list", "", "all peers, and what is wrong; without a verb too", 0, 0, 0, true, false,
+	 verb_list},
 	{"status", "[PEER|LINK...]", "the whole in short, or all that is known of these", 0,
-	 NAMES_MOST, 0, true, verb_status},
+	 NAMES_MOST, 0, true, false, verb_status},
 	{"check", "[PEER...]", "measure these now, or all, and tell", 0, NAMES_MOST, WITH_NAGIOS,
-	 false, verb_check},
+	 false, true, verb_check},
 	{"probe", "ADDRESS", "measure the path to any address, once", 1, 1, WITH_PROBE | WITH_PORT,
-	 false, verb_probe},
-	{"links", "", "the links of this host, and what is wrong with them", 0, 0, 0, true,
+	 false, true, verb_probe},
+	{"links", "", "the links of this host, and what is wrong with them", 0, 0, 0, true, false,
 	 verb_links},
-	{"explain", "PEER", "what was seen, what it means, and what to do", 1, 1, 0, true,
+	{"explain", "PEER", "what was seen, what it means, and what to do", 1, 1, 0, true, false,
 	 verb_explain},
 	{"measure", "PEER", "what an MTU is worth here, by iperf3", 1, 1, WITH_MEASURE | WITH_PORT,
-	 false, verb_measure},
+	 false, false, verb_measure},
 	{"wait", "PEER...", "return once every path to these is consistent", 1, NAMES_MOST,
-	 WITH_TIMEOUT, false, verb_wait},
-	{"monitor", "", "tell changes as they come", 0, 0, 0, false, verb_monitor},
-	{"release", "[PEER|LINK]", "undo this clamp, or all", 0, 1, 0, false, verb_release},
-	{"reload", "", "let the daemon read its configuration again", 0, 0, 0, false, verb_reload},
+	 WITH_TIMEOUT, false, false, verb_wait},
+	{"monitor", "", "tell changes as they come", 0, 0, 0, false, false, verb_monitor},
+	{"release", "[PEER|LINK]", "undo this clamp, or all", 0, 1, 0, false, true, verb_release},
+	{"reload", "", "let the daemon read its configuration again", 0, 0, 0, false, true,
+	 verb_reload},
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -368,6 +371,17 @@ static void find_screen(struct command *command)
 		command->width = size.ws_col;
 }
 
+/* Whatever else it is: what was asked for did not get there. */
+static int end(int status)
+{
+	int r = standard_files_flush();
+
+	if (r >= 0)
+		return status;
+	fprintf(stderr, "mtuwatchctl: writing to stdout: %s\n", strerror(-r));
+	return EXIT_UNABLE;
+}
+
 static int run(const struct command *command)
 {
 	pid_t pager = 0;
@@ -377,10 +391,8 @@ static int run(const struct command *command)
 		pager = pager_open();
 	status = command->verb->run(command);
 	/* whoever left the pager has seen enough */
-	if (fflush(stdout) != 0 && !pager) {
-		fprintf(stderr, "mtuwatchctl: writing: %s\n", strerror(errno));
-		status = EXIT_UNABLE;
-	}
+	if (!pager)
+		status = end(status);
 	pager_close(pager);
 	return status;
 }
@@ -395,10 +407,11 @@ int main(int argc, char **argv)
 	};
 	int r;
 
+	standard_files_open();
 	setlocale(LC_CTYPE, "");
 	r = parse_arguments(&command, argc, argv);
 	if (r != 0)
-		return r < 0 ? EX_USAGE : fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_UNABLE;
+		return r < 0 ? EX_USAGE : end(EXIT_SUCCESS);
 	find_screen(&command);
 	return run(&command);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent.h"
+
 #define LONG_USEC (120 * USEC_PER_SEC) /* the daemon answers a check within 100 s */
 #define TURN_USEC (200 * USEC_PER_MSEC)
 
@@ -27,8 +29,7 @@ int remote_open(struct remote *ret, const struct command *command)
 		ret->broken = true;
 		return remote_failed(ret, r, NULL);
 	}
-	if (!command->no_ask_password && isatty(STDIN_FILENO))
-		sd_bus_set_allow_interactive_authorization(ret->bus, true);
+	ret->may_ask = command->verb->asks && !command->no_ask_password && isatty(STDIN_FILENO);
 	progress_begin(&ret->progress);
 	return 0;
 }
@@ -36,9 +37,27 @@ int remote_open(struct remote *ret, const struct command *command)
 void remote_done(struct remote *remote)
 {
 	progress_end(&remote->progress);
+	agent_close(remote->agent);
+	remote->agent = 0;
 	remote->bus = sd_bus_flush_close_unref(remote->bus);
 	free(remote->words);
 	remote->words = NULL;
+}
+
+/* Whether it is worth another try: somebody can be asked for the password that the last call failed
+ * for. Whether there is one who asks is not known before. */
+static bool remote_ask(struct remote *remote)
+{
+	if (!remote->may_ask || !remote->locked)
+		return false;
+	remote->may_ask = false;
+	/* the other host's polkit asks there */
+	if (!remote->at_other_host)
+		remote->agent = agent_open();
+	sd_bus_set_allow_interactive_authorization(remote->bus, true);
+	/* the question stands on the same line */
+	remote->progress.wanted = false;
+	return true;
 }
 
 int remote_new_call(struct remote *remote, const char *member, sd_bus_message **ret)
@@ -108,7 +127,7 @@ static int reply_judge(struct remote *remote, sd_bus_message *reply)
 	return -sd_bus_message_get_errno(reply);
 }
 
-int remote_send(struct remote *remote, sd_bus_message *call, sd_bus_message **ret_reply)
+static int send_once(struct remote *remote, sd_bus_message *call, sd_bus_message **ret_reply)
 {
 	struct waiting waiting = {.remote = remote};
 	sd_bus_slot *slot = NULL;
@@ -129,6 +148,32 @@ int remote_send(struct remote *remote, sd_bus_message *call, sd_bus_message **re
 		*ret_reply = sd_bus_message_ref(waiting.reply);
 	sd_bus_message_unref(waiting.reply);
 	return r < 0 ? r : 0;
+}
+
+/* A message that was sent cannot be sent again. */
+static int message_copy(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret)
+{
+	int r = sd_bus_message_new_method_call(bus, ret, sd_bus_message_get_destination(call),
+					       sd_bus_message_get_path(call),
+					       sd_bus_message_get_interface(call),
+					       sd_bus_message_get_member(call));
+
+	if (r >= 0)
+		r = sd_bus_message_rewind(call, true);
+	return r < 0 ? r : sd_bus_message_copy(*ret, call, true);
+}
+
+int remote_send(struct remote *remote, sd_bus_message *call, sd_bus_message **ret_reply)
+{
+	_drop_message_ sd_bus_message *again = NULL;
+	int r = send_once(remote, call, ret_reply);
+
+	if (r >= 0 || !remote_ask(remote))
+		return r;
+	r = message_copy(remote->bus, call, &again);
+	if (r < 0)
+		return remote_failed(remote, r, sd_bus_message_get_member(call));
+	return send_once(remote, again, ret_reply);
 }
 
 /* --- questions --- */
@@ -203,7 +248,8 @@ struct checking {
 	struct json_object **peers;
 	struct checking_slot *slots;
 	unsigned begun, done;
-	int error; /* the first */
+	bool asked; /* for a password: once, before all others are sent */
+	int error;  /* the first */
 };
 
 struct checking_slot {
@@ -251,13 +297,19 @@ static int checking_begin(struct checking *checking, unsigned place)
 	return r < 0 ? remote_failed(remote, r, "Check") : 0;
 }
 
+static bool checking_has_room(const struct checking *checking)
+{
+	unsigned most = checking->asked && checking->done == 0 ? 1 : CHECKS_AT_ONCE;
+
+	return checking->begun - checking->done < most;
+}
+
 static int checking_run(struct checking *checking, unsigned count)
 {
 	int r = 0;
 
 	while (r >= 0 && checking->done < count) {
-		while (r >= 0 && checking->begun < count &&
-		       checking->begun - checking->done < CHECKS_AT_ONCE)
+		while (r >= 0 && checking->begun < count && checking_has_room(checking))
 			r = checking_begin(checking, checking->begun++);
 		if (r >= 0)
 			r = remote_turn(checking->remote);
@@ -265,6 +317,17 @@ static int checking_run(struct checking *checking, unsigned count)
 	}
 	progress_end(&checking->remote->progress);
 	return r < 0 ? r : checking->error;
+}
+
+static void checking_again(struct checking *checking, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		json_object_put(checking->peers[i]);
+		checking->peers[i] = NULL;
+	}
+	checking->begun = checking->done = 0;
+	checking->error = 0;
+	checking->asked = true;
 }
 
 int remote_check(struct remote *remote, char *const *names, unsigned count,
@@ -279,6 +342,10 @@ int remote_check(struct remote *remote, char *const *names, unsigned count,
 		return remote_failed(remote, -ENOMEM, NULL);
 	progress_begin(&remote->progress);
 	r = checking_run(&checking, count);
+	if (r < 0 && checking.done == checking.begun && remote_ask(remote)) {
+		checking_again(&checking, count);
+		r = checking_run(&checking, count);
+	}
 	/* answers that still come have nowhere to go */
 	if (checking.done < checking.begun)
 		remote->bus = sd_bus_close_unref(remote->bus);

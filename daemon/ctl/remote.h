@@ -16,12 +16,15 @@ struct remote {
 	sd_bus *bus;
 	struct progress progress;
 	bool at_other_host;
+	bool may_ask;		/* for a password; once */
+	pid_t agent;		/* that does; 0 none */
 	bool answered;		/* something was, once */
 	uint64_t deadline_usec; /* CLOCK_MONOTONIC; no check takes longer; 0: none */
 
 	/* why the last call failed */
 	int status;  /* exit code */
 	bool denied; /* it may not */
+	bool locked; /* it may, with a password */
 	bool absent; /* there is no such peer or link */
 	bool broken; /* nobody is there to answer, now */
 	char *words;

@@ -213,11 +213,12 @@ static void kernel_print(struct json_object *path)
 
 static void path_print(struct json_object *path)
 {
-	const char *link = document_text(path, "Interface"), *from = document_text(path, "Source");
+	const char *link = document_text(path, "Interface");
 
 	label_print("Path");
-	printf("%s%s%s%s%s\n", document_text(path, "Address"), link[0] ? " by " : "", link,
-	       from[0] ? " from " : "", from);
+	printf("%s%s%s\n", document_text(path, "Address"), link[0] ? " by " : "", link);
+	/* two long addresses are too much for one line */
+	line_print("From", document_text(path, "Source"));
 	label_print("Verdict");
 	printf("%s%s%s\n", document_text(path, "Verdict"),
 	       document_severity(path) > SEVERITY_OK ? ", " : "",
@@ -230,9 +231,9 @@ static void path_print(struct json_object *path)
 	method_print(path);
 	kernel_print(path);
 	label_print("Probes");
-	printf("%" PRIu64 " sent, %" PRIu64 " lost in %" PRIu64 " rounds\n",
+	printf("%" PRIu64 " sent, %" PRIu64 " lost in %" PRIu64 " round%s\n",
 	       document_number(path, "ProbesSent"), document_number(path, "ProbesLost"),
-	       document_number(path, "Rounds"));
+	       document_number(path, "Rounds"), document_number(path, "Rounds") == 1 ? "" : "s");
 	stamp_print("Since", document_number(path, "SinceUSec"));
 	stamp_print("Last round", document_number(path, "LastRoundUSec"));
 }
@@ -312,5 +313,14 @@ void show_summary(const struct command *command, struct json_object *document)
 	label_print("Links");
 	printf("%u, %u with a fault\n", document_count(document, "Links"),
 	       faulty_count(document, "Links"));
+	if (document_number(document, "ResponderPort")) {
+		label_print("Answers");
+		printf("other hosts, on UDP port %" PRIu64 "\n",
+		       document_number(document, "ResponderPort"));
+	}
+	if (document_count(document, "Peers") == 0) {
+		putchar('\n');
+		report_nothing(stdout, (uint16_t)document_number(document, "ResponderPort"));
+	}
 	show_faults(command, document);
 }

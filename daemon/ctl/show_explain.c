@@ -5,16 +5,22 @@
  */
 #include <inttypes.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <string.h>
 
+#include "../face/columns.h"
 #include "explain.h"
 #include "show.h"
 
 #define WIDTH 80 /* where there is no terminal */
 #define NAME_LARGEST 40
+#define NAME_SIZE 256
+#define TITLE_SIZE 256
+#define BAR_LEAST 3
 #define BAR_LARGEST 32
 #define NUMBERS 21 /* three of seven columns */
 #define MARK " <== narrow"
+#define COMMAND_INDENT "        "
 
 static unsigned width_of(const struct command *command)
 {
@@ -51,9 +57,12 @@ struct picture {
 
 static void picture_measure(struct picture *picture, unsigned width)
 {
+	unsigned rest = 4 + 1 + NUMBERS + (unsigned)strlen(MARK), room;
+
 	for (unsigned i = 0; i < document_count(picture->all, "Steps"); i++) {
 		struct json_object *step = document_at(picture->all, "Steps", i);
-		unsigned length = (unsigned)strlen(document_text(step, "Name"));
+		const char *name = document_text(step, "Name");
+		unsigned length = columns_of(name, strlen(name));
 
 		if (length > picture->name_width)
 			picture->name_width = length;
@@ -62,8 +71,11 @@ static void picture_measure(struct picture *picture, unsigned width)
 	}
 	if (picture->name_width > NAME_LARGEST)
 		picture->name_width = NAME_LARGEST;
-	picture->bar_width = 4 + picture->name_width + 1 + NUMBERS + (unsigned)strlen(MARK);
-	picture->bar_width = width > picture->bar_width + 4 ? width - picture->bar_width : 4;
+	/* between them they have what the rest of the line leaves */
+	room = width > rest + BAR_LEAST + 1 ? width - rest : BAR_LEAST + 1;
+	if (picture->name_width > room - BAR_LEAST)
+		picture->name_width = room - BAR_LEAST;
+	picture->bar_width = room - picture->name_width;
 	if (picture->bar_width > BAR_LARGEST)
 		picture->bar_width = BAR_LARGEST;
 }
@@ -92,11 +104,16 @@ static void step_print(const struct command *command, const struct picture *pict
 		       struct json_object *step)
 {
 	bool narrow = document_number(step, "Narrow");
+	char name[NAME_SIZE];
 	const char *begin =
 		narrow && command->colour ? report_colour(document_severity(picture->all)) : "";
 
-	printf("    %-*.*s %s", (int)picture->name_width, (int)picture->name_width,
-	       document_text(step, "Name"), begin);
+	snprintf(name, sizeof(name), "%.*s",
+		 (int)columns_fit(document_text(step, "Name"), picture->name_width),
+		 document_text(step, "Name"));
+	fputs("    ", stdout);
+	columns_print(stdout, name, picture->name_width);
+	printf(" %s", begin);
 	bar_print(picture, document_number(step, "MTU"));
 	number_print(document_number(step, "MTU"));
 	number_print(document_number(step, "ICMPPayload"));
@@ -120,11 +137,48 @@ static void picture_print(const struct command *command, struct json_object *all
 
 /* --- what to do --- */
 
-static void lines_print(struct json_object *action, const char *key, const char *before)
+static void lines_print(struct json_object *action)
 {
-	for (unsigned i = 0; i < document_count(action, key); i++)
-		printf("        %s%s\n", before,
-		       json_object_get_string(document_at(action, key, i)));
+	for (unsigned i = 0; i < document_count(action, "Lines"); i++)
+		printf("        %s\n", json_object_get_string(document_at(action, "Lines", i)));
+}
+
+/* Bytes of a command up to where it can go on in the next line: a blank outside of quotes, the last
+ * one that is within `columns`, else the first; all of it where there is none. Never in a comment. */
+static size_t command_break(const char *text, unsigned columns)
+{
+	size_t place = 0, length = strlen(text);
+	char quote = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '#' && i > 0 && text[i - 1] == ' ' && !quote)
+			break;
+		if (text[i] == '\'' || text[i] == '"')
+			quote = !quote ? text[i] : quote == text[i] ? 0 : quote;
+		if (text[i] != ' ' || quote || i == 0)
+			continue;
+		if (place && columns_of(text, i) > columns)
+			break;
+		place = i;
+	}
+	return place ? place : length;
+}
+
+/* In one piece where it fits, else so that the shell puts it together again. */
+static void command_print(const char *text, unsigned width)
+{
+	const char *indent = COMMAND_INDENT;
+
+	while (columns_of(text, strlen(text)) + strlen(indent) > width) {
+		size_t length = command_break(text, width - (unsigned)strlen(indent) - 2);
+
+		if (!text[length])
+			break;
+		printf("%s%.*s \\\n", indent, (int)length, text);
+		text += length + strspn(text + length, " ");
+		indent = COMMAND_INDENT "    ";
+	}
+	printf("%s%s\n", indent, text);
 }
 
 static void action_print(const struct command *command, struct json_object *action)
@@ -134,20 +188,30 @@ static void action_print(const struct command *command, struct json_object *acti
 	sentence_print(command, document_text(action, "Text"));
 	if (file[0])
 		printf("        # %s\n", file);
-	lines_print(action, "Lines", "");
-	lines_print(action, "Commands", "");
+	lines_print(action);
+	for (unsigned i = 0; i < document_count(action, "Commands"); i++)
+		command_print(json_object_get_string(document_at(action, "Commands", i)),
+			      command->width ? command->width : UINT_MAX);
 }
 
 void show_explanation(const struct command *command, struct json_object *peer,
 		      struct json_object *explanation)
 {
 	const char *link = document_text(explanation, "Interface");
+	const char *verdict = document_text(explanation, "Verdict");
 	enum severity severity = document_severity(explanation);
+	char title[TITLE_SIZE];
 
-	printf("%s (%s)%s%s: %s%s%s\n", document_text(peer, "Name"),
-	       document_text(explanation, "Address"), link[0] ? " by " : "", link,
-	       command->colour ? report_colour(severity) : "",
-	       document_text(explanation, "Verdict"), command->colour ? "\033[0m" : "");
+	snprintf(title, sizeof(title), "%s (%s)%s%s:", document_text(peer, "Name"),
+		 document_text(explanation, "Address"), link[0] ? " by " : "", link);
+	if (columns_of(title, strlen(title)) + 1 + strlen(verdict) > width_of(command)) {
+		report_wrap(stdout, title, 0, width_of(command));
+		fputs("   ", stdout);
+	} else {
+		fputs(title, stdout);
+	}
+	printf(" %s%s%s\n", command->colour ? report_colour(severity) : "", verdict,
+	       command->colour ? "\033[0m" : "");
 	title_print(command, "What was seen");
 	sentences_print(command, explanation, "Evidence");
 	title_print(command, "The way there, in bytes of a whole packet");

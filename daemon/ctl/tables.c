@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../face/cells.h"
+#include "../face/columns.h"
 #include "../face/words.h"
 
 #define NOTE_WANTS 64 /* columns of a screen, below it there is no note */
@@ -85,8 +86,8 @@ static void note_cut(const struct command *command, char note[static CELL_SIZE])
 	unsigned most = command->width / NOTE_SHARE;
 
 	/* on a narrow screen there is none */
-	if (command->width >= NOTE_WANTS && strlen(note) > most)
-		strcpy(note + most - 3, "...");
+	if (command->width >= NOTE_WANTS && columns_of(note, CELL_SIZE) > most)
+		strcpy(note + columns_fit(note, most - 3), "...");
 }
 
 static int path_row(const struct command *command, struct libscols_table *table,
@@ -169,8 +170,8 @@ static size_t column_natural(struct libscols_table *table, size_t column)
 			scols_line_get_cell(scols_table_get_line(table, i), column);
 		const char *text = cell ? scols_cell_get_data(cell) : NULL;
 
-		if (text && strlen(text) > widest)
-			widest = strlen(text);
+		if (text && columns_of(text, CELL_SIZE) > widest)
+			widest = columns_of(text, CELL_SIZE);
 	}
 	return widest;
 }
@@ -179,16 +180,19 @@ static int cell_break(struct libscols_line *line, size_t column, size_t width)
 {
 	struct libscols_cell *cell = scols_line_get_cell(line, column);
 	const char *text = cell ? scols_cell_get_data(cell) : NULL;
-	char broken[2 * CELL_SIZE], *end = broken;
+	char broken[2 * CELL_SIZE] = "", *end = broken;
 
-	if (!text || strlen(text) <= width)
+	if (!text || columns_of(text, CELL_SIZE) <= width)
 		return 0;
-	for (size_t i = 0; text[i] && i < CELL_SIZE; i++) {
-		if (i > 0 && i % width == 0)
-			*end++ = '\n';
-		*end++ = text[i];
+	while (*text) {
+		size_t length = columns_fit(text, (unsigned)width);
+
+		length = length ? length : 1; /* a letter that is wider than the column */
+		if (end + length + 2 > broken + sizeof(broken))
+			break;
+		end += sprintf(end, "%s%.*s", end == broken ? "" : "\n", (int)length, text);
+		text += length;
 	}
-	*end = '\0';
 	return scols_line_set_data(line, column, broken);
 }
 

@@ -16,16 +16,13 @@
 
 #define AGAIN_SEC 1
 
-#define LINK_PATH_SIZE 64
-#define LINKS_LARGEST 64
-
 struct monitor {
 	const struct command *command;
 	struct remote *remote;
-	bool begun;				   /* was connected once */
-	bool gone;				   /* the daemon; said already */
-	char links[LINKS_LARGEST][LINK_PATH_SIZE]; /* to be looked at */
-	unsigned link_count;
+	bool begun;   /* was connected once */
+	bool gone;    /* the daemon; said already */
+	char **links; /* objects to be looked at, each once */
+	unsigned link_count, link_room;
 };
 
 static uint64_t now_usec(void)
@@ -152,6 +149,24 @@ static void link_print(const struct monitor *monitor, struct json_object *link)
 	text_print(monitor, severity, words_severity(severity), text);
 }
 
+static int link_put(struct monitor *monitor, const char *path)
+{
+	if (monitor->link_count == monitor->link_room) {
+		unsigned room = monitor->link_room ? 2 * monitor->link_room : 64;
+		char **links = reallocarray(monitor->links, room, sizeof(*links));
+
+		if (!links)
+			return -ENOMEM;
+		monitor->links = links;
+		monitor->link_room = room;
+	}
+	monitor->links[monitor->link_count] = strdup(path);
+	if (!monitor->links[monitor->link_count])
+		return -ENOMEM;
+	monitor->link_count++;
+	return 0;
+}
+
 static int on_link(sd_bus_message *message, void *userdata, sd_bus_error *error)
 {
 	const char *path = sd_bus_message_get_path(message);
@@ -160,20 +175,31 @@ static int on_link(sd_bus_message *message, void *userdata, sd_bus_error *error)
 	for (unsigned i = 0; i < monitor->link_count; i++)
 		if (strcmp(monitor->links[i], path) == 0)
 			return 0;
-	if (monitor->link_count < LINKS_LARGEST)
-		snprintf(monitor->links[monitor->link_count++], LINK_PATH_SIZE, "%s", path);
-	return 0;
+	/* an error ends the connection: nothing is left out in silence */
+	return link_put(monitor, path);
 }
 
-/* A link as it is now, whichever of its properties were signalled. */
+/* A link as it is now, whichever of its properties were signalled. In the order of their changes. */
 static void monitor_look(struct monitor *monitor)
 {
 	_drop_ struct json_object *link = NULL;
-	char path[LINK_PATH_SIZE];
+	char *path = monitor->links[0];
 
-	strcpy(path, monitor->links[--monitor->link_count]);
+	memmove(monitor->links, monitor->links + 1,
+		--monitor->link_count * sizeof(*monitor->links));
 	if (remote_properties(monitor->remote, path, BUS_NAME ".Link", &link) >= 0)
 		link_print(monitor, link);
+	free(path);
+}
+
+/* What waits to be looked at is of no use to another connection. */
+static void monitor_forget(struct monitor *monitor)
+{
+	for (unsigned i = 0; i < monitor->link_count; i++)
+		free(monitor->links[i]);
+	free(monitor->links);
+	monitor->links = NULL;
+	monitor->link_count = monitor->link_room = 0;
 }
 
 static int on_owner(sd_bus_message *message, void *userdata, sd_bus_error *error)
@@ -230,7 +256,8 @@ static int monitor_once(struct monitor *monitor, struct remote *remote)
 		return r;
 	monitor->begun = true;
 	daemon_print(monitor, false);
-	while (r >= 0) {
+	/* once nobody gets what is printed there is nothing to wait for */
+	while (r >= 0 && !ferror(stdout)) {
 		r = sd_bus_process(remote->bus, NULL);
 		if (r == 0 && monitor->link_count > 0)
 			monitor_look(monitor);
@@ -250,6 +277,7 @@ static int monitor_run(struct monitor *monitor)
 
 		if (r >= 0)
 			r = monitor_once(monitor, &remote);
+		monitor_forget(monitor);
 		if (r < 0 && !monitor->begun) {
 			int status = remote_complain(&remote, monitor->command);
 
@@ -257,6 +285,8 @@ static int monitor_run(struct monitor *monitor)
 			return status;
 		}
 		remote_done(&remote);
+		if (ferror(stdout))
+			return EXIT_UNABLE;
 		daemon_print(monitor, true);
 		nanosleep(&(struct timespec){.tv_sec = AGAIN_SEC}, NULL);
 	}

@@ -31,8 +31,7 @@ static int show_list(const struct command *command, struct json_object *document
 		if (show_peers(command, document) < 0)
 			return -ENOMEM;
 	} else if (!command->no_legend) {
-		puts("There is nothing to watch: no peer is configured and nothing was "
-		     "discovered.");
+		report_nothing(stdout, (uint16_t)document_number(document, "ResponderPort"));
 	}
 	if (!command->no_legend)
 		show_faults(command, document);

@@ -180,6 +180,10 @@ static char *advice_reason(const struct peer *peer, const struct path *path, enu
 	case REASON_OWN_ADDRESS:
 		return strdup(configured ? "set Address= to one of another host"
 					 : "give the address of another host");
+	case REASON_BROADCAST:
+	case REASON_MULTICAST:
+		return strdup(configured ? "set Address= to that of one host"
+					 : "give the address of one host");
 	case REASON_NO_LINK:
 		return sentence("\"ip link\" shows the links there are%s",
 				configured ? ": mend Interface= of this peer" : "");

@@ -23,7 +23,7 @@ struct bus_handlers {
 	/*
 	 * The paths of `request`, which is not a peer of the roster, are to be measured once. 0: the
 	 * handler calls bus_check_done_peer() later. -EBUSY: too many are under way; -EADDRINUSE:
-	 * the address is this host's own; -ENODEV: the link that is asked for is not there; other
+	 * the address is this host's own; -EADDRNOTAVAIL: it is a broadcast address; -ENODEV: the link that is asked for is not there; other
 	 * errors as they are. `request` stays the caller's.
 	 */
 	int (*probe)(struct bus_check *check, const struct config_peer *request, void *userdata);

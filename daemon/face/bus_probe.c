@@ -182,6 +182,9 @@ static int probe_refused(int r, const struct bus *bus, const struct config_peer 
 		return sd_bus_error_set(error, BUS_NAME ".BadAddress",
 					"expected the address of another host, this one is this "
 					"host's own");
+	if (r == -EADDRNOTAVAIL)
+		return sd_bus_error_set(error, BUS_NAME ".BadAddress",
+					"expected the address of one host, this one is broadcast");
 	if (r == -ENODEV)
 		return bad_option("Interface", missing_link(bus, request), "there is no such link", error);
 	return r;

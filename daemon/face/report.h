@@ -80,6 +80,8 @@ struct report_style {
 	struct report_told *told; /* tell only of faults that are not in it, and keep it; or NULL */
 };
 
+/* What stands where there is no peer. */
+void report_nothing(FILE *out, uint16_t answering_port);
 /* The table of --once and of the foreground view: peers, then report_faults(). */
 void report_table(const struct roster *roster, FILE *out, const struct report_style *style);
 

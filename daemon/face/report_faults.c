@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns.h"
 #include "words.h"
 
 #define ADVICE_INDENT 4
@@ -42,11 +43,13 @@ const char *report_colour(enum severity severity)
 void report_wrap(FILE *out, const char *text, unsigned column, unsigned width)
 {
 	bool first = column <= ADVICE_INDENT;
+	unsigned taken;
 	size_t length;
 
 	for (; *text; text += length, text += strspn(text, " ")) {
 		length = strcspn(text, " ");
-		if (!first && width && column + 1 + length > width) {
+		taken = columns_of(text, length);
+		if (!first && width && column + 1 + taken > width) {
 			fprintf(out, "\n%*s", ADVICE_INDENT, "");
 			column = ADVICE_INDENT;
 			first = true;
@@ -54,7 +57,7 @@ void report_wrap(FILE *out, const char *text, unsigned column, unsigned width)
 		if (!first)
 			fputc(' ', out);
 		fwrite(text, 1, length, out);
-		column += (unsigned)length + !first;
+		column += taken + !first;
 		first = false;
 	}
 	fputc('\n', out);

@@ -255,6 +255,7 @@ char *report_json(const struct roster *roster, bool pretty)
 	    object_add_text(all, "Verdict", words_verdict(roster_verdict(roster))) < 0 ||
 	    object_add_text(all, "Severity", words_severity(roster_severity(roster))) < 0 ||
 	    object_add(all, "ReportsIgnored", json_object_new_uint64(roster->reports_ignored)) < 0 ||
+	    object_add(all, "ResponderPort", json_object_new_int(roster->answering_port)) < 0 ||
 	    object_add(all, "Peers", json_peers(roster)) < 0 ||
 	    object_add(all, "Links", json_links(roster)) < 0)
 		return NULL;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/tower.h"
 #include "words.h"
 
 static int string_set(struct field_value *ret, const char *text)
@@ -63,6 +64,18 @@ static int get_original_mtu(const struct link_state *state, struct field_value *
 	return 0;
 }
 
+static int get_overhead(const struct link_state *state, struct field_value *ret)
+{
+	ret->u32 = link_overhead(&state->link);
+	return 0;
+}
+
+static int get_underlay_index(const struct link_state *state, struct field_value *ret)
+{
+	ret->integer = link_type_is_tunnel(state->link.type) ? tower_under(state) : 0;
+	return 0;
+}
+
 static int get_neighbour(const struct link_state *state, struct field_value *ret)
 {
 	ret->string = words_neighbour(state->far.neighbour);
@@ -105,6 +118,8 @@ const struct link_field report_link_fields[] = {
 	{"MinMTU", FIELD_U32, true, get_min_mtu},
 	{"MaxMTU", FIELD_U32, true, get_max_mtu},
 	{"OriginalMTU", FIELD_U32, true, get_original_mtu},
+	{"Overhead", FIELD_U32, true, get_overhead},
+	{"UnderlayIndex", FIELD_INTEGER, true, get_underlay_index},
 	{"Up", FIELD_BOOLEAN, true, get_up},
 	{"Neighbour", FIELD_STRING, true, get_neighbour},
 	{"NeighbourMaxFrame", FIELD_U32, true, get_neighbour_max_frame},

@@ -10,6 +10,7 @@
 
 #include "../core/tower.h"
 #include "cells.h"
+#include "columns.h"
 #include "words.h"
 
 struct row {
@@ -63,9 +64,12 @@ static void row_fill(struct row *row, const struct peer *peer, const struct path
 
 static void table_measure_row(struct table *table, const struct row *row)
 {
-	for (unsigned i = 0; i < COLUMN_COUNT; i++)
-		if (strlen(row->cell[i]) > table->width[i])
-			table->width[i] = (unsigned)strlen(row->cell[i]);
+	for (unsigned i = 0; i < COLUMN_COUNT; i++) {
+		unsigned width = columns_of(row->cell[i], CELL_SIZE);
+
+		if (width > table->width[i])
+			table->width[i] = width;
+	}
 }
 
 static unsigned table_width(const struct table *table, unsigned columns)
@@ -112,11 +116,14 @@ static void table_fit(struct table *table)
 static void cell_print(const struct table *table, enum column column, const char *text, bool last)
 {
 	unsigned width = table->width[column];
+	char cut[CELL_SIZE + 4];
 
-	if (strlen(text) <= width)
-		fprintf(table->out, "%-*s", last ? 0 : (int)width, text);
-	else
-		fprintf(table->out, "%.*s...", (int)(width > 3 ? width - 3 : 0), text);
+	if (columns_of(text, CELL_SIZE) > width) {
+		snprintf(cut, sizeof(cut), "%.*s...",
+			 (int)columns_fit(text, width > 3 ? width - 3 : 0), text);
+		text = cut;
+	}
+	columns_print(table->out, text, last ? 0 : width);
 }
 
 static void row_print(const struct table *table, const struct row *row, bool title)
@@ -161,15 +168,22 @@ static void table_print_row(struct table *table, const struct row *row)
 	row_print(table, row, false);
 }
 
+void report_nothing(FILE *out, uint16_t answering_port)
+{
+	fputs("There is nothing to watch: no peer is configured and nothing was discovered.\n"
+	      "A [Peer NAME] section with its Address= makes a peer: mtuwatchd.conf(5).\n",
+	      out);
+	if (answering_port)
+		fprintf(out, "Other hosts are answered on UDP port %u.\n", answering_port);
+}
+
 void report_table(const struct roster *roster, FILE *out, const struct report_style *style)
 {
 	struct table table = {.out = out, .colour = style->colour, .screen = style->width};
 	struct row titles = {};
 
 	if (roster->peer_count == 0) {
-		fputs("There is nothing to watch: no peer is configured and nothing was "
-		      "discovered.\n",
-		      out);
+		report_nothing(out, roster->answering_port);
 	} else {
 		roster_rows(&table, roster, table_measure_row);
 		/* without a note its column has no title either */

@@ -98,9 +98,15 @@ char *words_reason(const struct peer *peer, const struct path *path,
 					judgement->path_mtu);
 		return strdup("this host's own packet filter refuses to send");
 	case REASON_NO_ADDRESS:
-		return strdup("its host name has no address now");
+		if (!peer->host)
+			return strdup("its host name has no address now");
+		return sentence("the host name %s has no address now", peer->host);
 	case REASON_OWN_ADDRESS:
 		return strdup("the address is this host's own");
+	case REASON_BROADCAST:
+		return strdup("the address is a broadcast address, that of all hosts on a link");
+	case REASON_MULTICAST:
+		return strdup("the address is a multicast address, that of a group of hosts");
 	case REASON_NO_LINK:
 		return sentence("there is no link %s", path_link(path));
 	case REASON_LINK_DOWN:
@@ -284,7 +290,7 @@ static char *body_misconfigured(const struct path *path, const struct judgement 
 	uint32_t mtu = judgement->path_mtu ? judgement->path_mtu : path->facts.capacity;
 	char beside[OTHER_SIZES];
 
-	if (judgement->reason == REASON_WRONG_LINK || judgement->reason == REASON_OWN_ADDRESS)
+	if (judgement->reason == REASON_WRONG_LINK || reason_is_address(judgement->reason))
 		return strdup(reason);
 	return sentence("this host cannot send packets of %u bytes%s%s%s", path->facts.expected,
 			reason[0] ? ": " : "", reason,

@@ -76,7 +76,10 @@ static bool tunnels_follow(struct watch *watch, bool links_changed)
 				    : watch_hints_hold(watch, &link->state.link.remote)))
 			continue;
 		tunnel_follow(watch, &link->state);
-		changed |= link->state.underlay != before || link->state.underlay_mtu != mtu;
+		if (link->state.underlay == before && link->state.underlay_mtu == mtu)
+			continue;
+		link->touched = true;
+		changed = true;
 	}
 	return changed;
 }

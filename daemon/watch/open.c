@@ -17,10 +17,13 @@ static void watch_open_responder(struct watch *watch)
 	int r;
 
 	watch->responder = responder_free(watch->responder);
+	watch->roster.answering_port = 0;
 	if (port == 0)
 		return;
 	r = responder_new(&watch->responder, watch->event, port, watch->config->probe_bandwidth);
-	if (r < 0)
+	if (r >= 0)
+		watch->roster.answering_port = port;
+	else
 		journal_plain(&watch->journal, LOG_ERR,
 			      "Responder=%u: the port cannot be had, other hosts get no answers: %s",
 			      port, strerror(-r));

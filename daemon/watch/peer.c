@@ -49,7 +49,7 @@ struct watched_peer *watched_peer_free(struct watched_peer *peer)
 		watch_check_give_back(watch, path->check);
 		free(path->dossier);
 	}
-	free(peer->host);
+	free(peer->peer.host);
 	free(peer);
 	return NULL;
 }
@@ -149,9 +149,9 @@ void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
 {
 	int r;
 
-	if (!peer->host || peer->query)
+	if (!peer->peer.host || peer->query)
 		return;
-	r = names_resolve(watch->names, peer->host, peer->family, on_resolved, peer, &peer->query);
+	r = names_resolve(watch->names, peer->peer.host, peer->family, on_resolved, peer, &peer->query);
 	if (r >= 0)
 		return;
 	for (unsigned i = 0; i < peer->peer.path_count; i++) {
@@ -162,7 +162,7 @@ void watch_peer_resolve(struct watch *watch, struct watched_peer *peer)
 			path->due_usec = path->wake_usec = 0;
 	}
 	journal_plain(&watch->journal, LOG_WARNING, "peer %s: cannot look up %s: %s",
-		      peer->peer.name, peer->host, strerror(-r));
+		      peer->peer.name, peer->peer.host, strerror(-r));
 }
 
 /* --- out of the configuration --- */
@@ -204,7 +204,7 @@ static struct watched_peer *peer_make(struct watch *watch, const struct config_p
 	snprintf(peer->zone_link, sizeof(peer->zone_link), "%s", config->zone_link);
 	for (unsigned i = 0; i < make->path_count; i++)
 		path_configure(&peer->peer.paths[i], config, i);
-	if (config->host && !(peer->host = strdup(config->host)))
+	if (config->host && !(peer->peer.host = strdup(config->host)))
 		return watched_peer_free(peer);
 	return peer;
 }
@@ -254,12 +254,12 @@ static bool path_is_same(const struct path *path, const struct config_peer *conf
 /* The same packets to the same place: what was learned about it stays true. */
 bool watched_peer_is_same(const struct watched_peer *peer, const struct config_peer *config)
 {
-	if (peer->peer.origin != ORIGIN_CONFIG || (peer->host != NULL) != (config->host != NULL) ||
+	if (peer->peer.origin != ORIGIN_CONFIG || (peer->peer.host != NULL) != (config->host != NULL) ||
 	    peer->peer.path_count != config_path_count(config) ||
 	    peer->peer.settings.method != config->settings.method ||
 	    strcmp(peer->zone_link, config->zone_link) != 0)
 		return false;
-	if (peer->host && strcmp(peer->host, config->host) != 0)
+	if (peer->peer.host && strcmp(peer->peer.host, config->host) != 0)
 		return false;
 	for (unsigned i = 0; i < peer->peer.path_count; i++)
 		if (!path_is_same(&peer->peer.paths[i], config, i))

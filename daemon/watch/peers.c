@@ -87,9 +87,9 @@ static void peer_begin(struct watch *watch, struct watched_peer *peer, uint64_t 
 		struct path *path = &peer->peer.paths[i];
 
 		/* until a name is looked up there is nothing to ask */
-		path->due_usec = peer->host ? USEC_NEVER : now_usec;
+		path->due_usec = peer->peer.host ? USEC_NEVER : now_usec;
 		path->wake_usec = path->due_usec;
-		if (!peer->host)
+		if (!peer->peer.host)
 			watch_look(watch, path, now_usec);
 	}
 	watch_peer_resolve(watch, peer);

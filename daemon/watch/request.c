@@ -141,6 +141,7 @@ int watch_request_probe(struct watch *watch, struct bus_check *check,
 {
 	struct watched_peer *guest = NULL;
 	struct request *request;
+	enum reason trouble;
 	int r;
 
 	/* who configures a link may expect it later; who asks for one wants it now */
@@ -152,9 +153,10 @@ int watch_request_probe(struct watch *watch, struct bus_check *check,
 	r = watch_guest_new(watch, config, &guest);
 	if (r < 0)
 		return r;
-	if (guest->peer.paths[0].facts.trouble == REASON_OWN_ADDRESS) {
+	trouble = guest->peer.paths[0].facts.trouble;
+	if (reason_is_address(trouble)) {
 		watched_peer_free(guest);
-		return -EADDRINUSE;
+		return trouble == REASON_OWN_ADDRESS ? -EADDRINUSE : -EADDRNOTAVAIL;
 	}
 	request = calloc(1, sizeof(*request));
 	if (!request) {

@@ -34,7 +34,6 @@ struct watched_peer {
 	struct peer peer; /* the first, so that one leads to the other */
 	struct watch *watch;
 	struct name_query *query;
-	char *host;                     /* NULL: the address is a number */
 	enum address_family family;
 	char zone_link[LINK_NAME_SIZE]; /* of a link-local address */
 	bool kept;                      /* survives this reload or discovery */
@@ -330,6 +329,8 @@ bool watch_link_mtu_differs(const struct link *a, const struct link *b);
 /* New links, changed MTUs and findings; after the paths, who may say it already. */
 void watch_links_tell(struct watch *watch, uint64_t now_usec);
 int watch_tell_init(struct watch *watch);
+/* To the service manager, for systemctl status. */
+void watch_tell_status(const struct watch *watch);
 /* The finding was told by itself and alarmed: what it explains needs no second alert. */
 bool watch_tell_alarmed(const struct watch *watch, const struct finding *finding);
 /* A verdict was announced: what waited for it may be told. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <systemd/sd-daemon.h>
 
 #include "../core/tower.h"
 
@@ -422,4 +423,17 @@ int watch_tell_init(struct watch *watch)
 		return r;
 	sd_event_source_set_priority(watch->tell_source, SD_EVENT_PRIORITY_NORMAL + 2);
 	return sd_event_source_set_enabled(watch->tell_source, SD_EVENT_OFF);
+}
+
+void watch_tell_status(const struct watch *watch)
+{
+	const struct roster *roster = &watch->roster;
+	char answering[64] = "";
+
+	if (roster->answering_port)
+		snprintf(answering, sizeof(answering), "; other hosts are answered on UDP port %u",
+			 roster->answering_port);
+	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault%s",
+		   roster->peer_count, roster->link_count, roster_peers_faulty(roster),
+		   roster_links_faulty(roster), answering);
 }

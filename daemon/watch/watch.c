@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #include "../face/address_text.h"
@@ -172,9 +171,7 @@ static int on_loop(sd_event_source *source, void *userdata)
 	watch->changed = false;
 	bus_totals_changed(watch->bus);
 	metrics_changed(watch->metrics);
-	sd_notifyf(0, "STATUS=Watching %u peers and %u links: %u peers and %u links with a fault",
-		   watch->roster.peer_count, watch->roster.link_count,
-		   roster_peers_faulty(&watch->roster), roster_links_faulty(&watch->roster));
+	watch_tell_status(watch);
 	if (watch->on_change)
 		watch->on_change(watch->on_change_userdata);
 	return 0;

@@ -310,7 +310,10 @@ int routes_ask(struct routes *routes, const struct address *to, const struct add
 	route = (struct route){
 		.error = type_error(seen.type),
 		.link = seen.link,
-		.local = seen.type == RTN_LOCAL,
+		/* an anycast address that the kernel knows as such is this host's too */
+		.local = seen.type == RTN_LOCAL || seen.type == RTN_ANYCAST,
+		.broadcast = seen.type == RTN_BROADCAST,
+		.multicast = seen.type == RTN_MULTICAST,
 		.source = seen.source,
 		.gateway = seen.gateway,
 		.kernel_mtu = seen.mtu,

@@ -22,6 +22,8 @@ import threading
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "system"))
+import printed  # noqa: E402 - it lies with those who run these lines in a container
 RELEASE = "bookworm"
 CHECKOUT = "/srv/mtuwatchd"
 NEEDED = ("debootstrap", "git", "unshare", "chroot", "setpriv")
@@ -101,6 +103,54 @@ def case_not_root(root):
                           text=True, check=False)
     expect(done.returncode == 77, f"exit {done.returncode}: {done.stderr}")
     expect("sudo ./run" in done.stderr, done.stderr)
+
+
+def readme_lines(root):
+    """What README says to type for an installation, but for the service."""
+    with open(f"{root}{CHECKOUT}/README.md", encoding="utf-8") as readme:
+        lines = printed.of_markdown(readme.read())
+    return [line for line in lines if line.startswith(("apt-get install ", "meson "))]
+
+
+# A storage box behind a switch port of 1500.
+HOLE = """
+set -e
+link() { ip link add "$1" mtu 9000 type veth peer name "$2" mtu 9000 netns "$3"; }
+mount -t tmpfs none /run
+ip netns add switch; ip netns add box
+link eth1 left switch
+ip -n switch link add right mtu 1500 type veth peer name eth0 mtu 9000 netns box
+ip -n switch link add br0 type bridge
+for port in left right; do ip -n switch link set $port master br0 up; done
+ip -n switch link set br0 up
+ip addr add 192.0.2.1/24 dev eth1; ip link set eth1 up
+ip -n box addr add 192.0.2.10/24 dev eth0; ip -n box link set eth0 up
+mtuwatchd --once --expect 9000 192.0.2.10
+"""
+
+
+def case_install(root):
+    """README's installation, typed as it stands; what is installed finds a black hole"""
+    lines = readme_lines(root)
+    expect(len(lines) == 3, f"README's lines: {lines}")
+    subprocess.run(chrooted(root, "apt-get", "-qq", "update"), stdin=subprocess.DEVNULL, check=True,
+                   capture_output=True)
+    for line in lines:
+        done = subprocess.run(chrooted(root, "sh", "-c", f"cd {CHECKOUT} && {line}"), input="y\n",
+                              capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode != 0:
+            diagnose(done.stdout + done.stderr)
+        expect(done.returncode == 0, f"{line}: exit {done.returncode}")
+    for program in ("/usr/sbin/mtuwatchd", "/usr/bin/mtuwatchctl"):
+        subprocess.run(chrooted(root, program, "--version"), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(chrooted(root, "apt-get", "-qq", "-y", "install", "iproute2"), check=True,
+                   stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(["unshare", "--net", "--mount", *chrooted(root, "sh", "-c", HOLE)],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    # a bridge's port may pass four bytes more than its MTU, the room for a VLAN tag
+    expect(done.returncode == 2 and re.search(r" 150[04]/9000 black-hole ", done.stdout),
+           f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    shutil.rmtree(f"{root}{CHECKOUT}/build")
 
 
 def daemon_started(pid):
@@ -187,7 +237,7 @@ def case_package(root):
     expect(status == 0, f"exit {status}: {last}")
 
 
-CASES = (case_not_root, case_demo, case_watch, case_test, case_package)
+CASES = (case_not_root, case_install, case_demo, case_watch, case_test, case_package)
 
 
 def inside_namespace():

@@ -190,6 +190,47 @@ def once_address(network):
     equal("exit status of its own address", status, 1)
     assert "give the address of another host" in out and "Address=" not in out, out
     assert "peer 192.0.2.1 (" not in out, out
+    a.ip("link add eth0 type veth peer name eth1")
+    a.ip("link set eth0 up")
+    a.ip("link set eth1 up")
+    a.ip("address add 198.51.100.1/24 dev eth0")
+    status, out, _ = once(daemon, "198.51.100.255")
+    equal("exit status of a broadcast address", status, 1)
+    assert "misconfigured" in out and "is a broadcast address" in out, out
+    assert "no route" not in out, out
+
+
+@case("once unheard", "what nobody gets is no success: stdout closed, or a full disk")
+def once_unheard(network):
+    a, _ = direct(network, 1500)
+    daemon = start(network, a, config({"b": {"Address": B["ipv4"]}}), start=False, bus=False,
+                   journal=False)
+    for words in (("--once", B["ipv4"]), ("--once", "--json=pretty", B["ipv4"]), ("--help",),
+                  ("--version",), ("--test-config", "--config", daemon.file)):
+        status, _, errors = daemon.once(*words)
+        equal(f"exit status of {words}", (status, errors), (0, ""))
+        for where, why in ((">&-", "Bad file descriptor"), (">/dev/full", "No space left")):
+            done = subprocess.run(["sh", "-c", f'"$@" {where}', "sh", *daemon.shell(*words)],
+                                  capture_output=True, text=True, timeout=60, check=False,
+                                  stdin=subprocess.DEVNULL, env=daemon.environment())
+            equal(f"exit status of {words} {where}", done.returncode, 3)
+            assert done.stderr.startswith("mtuwatchd: writing to stdout: " + why), done.stderr
+    # a table for nobody is no reason to stop watching
+    done = subprocess.run(["sh", "-c", '"$@" >&- 2>&-', "sh", *daemon.shell("--once")],
+                          capture_output=True, text=True, timeout=60, check=False,
+                          stdin=subprocess.DEVNULL, env=daemon.environment())
+    equal("exit status with both closed", (done.returncode, done.stdout, done.stderr), (3, "", ""))
+
+
+@case("answering only", "a daemon that only answers other hosts says so")
+def answering_only(network):
+    a, _ = direct(network, 1500)
+    daemon = start(network, a, config({}, Responder=8899))
+    daemon.wait_link("eth0", MTU=1500)
+    daemon.wait("its port", lambda: daemon.describe()["ResponderPort"] == 8899)
+    daemon.write(config({}, Responder="no"))
+    daemon.reload()
+    daemon.wait("none", lambda: daemon.describe()["ResponderPort"] == 0)
 
 
 @case("once config", "--once with a configuration: misconfigured is 1")

@@ -238,6 +238,8 @@ def tunnel_too_large(network, variant):
     daemon = start(network, a, config())
     said = wait_finding(daemon, "vx0", "tunnel-too-large")
     equal("severity", said[1], "notice" if variant == "ipv4" else "warning")
+    daemon.wait_link("vx0", Overhead=1500 - fits, UnderlayIndex=daemon.link("eth0")["Index"])
+    daemon.wait_link("eth0", Overhead=0, UnderlayIndex=0)
     for word in ("vx0", "eth0", "1500", str(fits), str(1500 - fits)):
         assert word in said[2], said
     assert f"ip link set dev vx0 mtu {fits}" in said[3], said

@@ -28,7 +28,7 @@ from root import UNITS, prepare, write  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
 PACKAGES = os.environ.get("PACKAGES", "").split(":") if "PACKAGES" in os.environ else []
-DEADLINE = 400
+DEADLINE = 500
 NEEDED = ("unshare", "mount", "meson", "systemd-nspawn", "journalctl", "ip", "setpriv")
 # Packages, and the programs that show whether they are here already.
 WANTED = ((("openssh-server", "netplan.io", "network-manager", "ifupdown"),
@@ -112,6 +112,8 @@ def root_prepare(upper):
     shutil.copy(os.path.join(HERE, "..", "recipes.py"), tests)
     for path in PACKAGES or [os.path.join(BUILD, "tests/system/flooder")]:
         shutil.copy(path, tests)
+    for name in ("README.md", "run"):
+        shutil.copy(os.path.join(HERE, "..", "..", name), tests)
 
 
 def root_mount(scratch):

@@ -171,10 +171,13 @@ START_TEST(refused)
 	world.probe_error = -EADDRINUSE;
 	assert_error(probe_plain(world.client, "192.0.2.1"), "org.mtuwatch1.BadAddress",
 		     "this host's own");
+	world.probe_error = -EADDRNOTAVAIL;
+	assert_error(probe_plain(world.client, "192.0.2.255"), "org.mtuwatch1.BadAddress",
+		     "this one is broadcast");
 	world.probe_error = 0;
 	reply = world_ask(&world, world.client, probe_plain(world.client, "192.0.2.1"));
 	ck_assert_str_eq(error_name(reply), "none");
-	ck_assert_uint_eq(world.probe_count, 3);
+	ck_assert_uint_eq(world.probe_count, 4);
 	sd_bus_message_unref(reply);
 }
 END_TEST

@@ -176,6 +176,10 @@ START_TEST(verdicts)
 		{"\"Verdict\":\"partial\",\"PathMTU\":1500,\"Flows\":8,\"FlowsFaulty\":3",
 		 "network", "Of 8 source ports 3 lose packets above 1500", "looks like chance",
 		 "mtuwatchctl probe"},
+		/* somebody's own route is what is narrow, and all that comes back fits through it */
+		{"\"Verdict\":\"misconfigured\",\"PathMTU\":1496,\"ReturnMTU\":1496,"
+		 "\"KernelMTU\":1496,\"Reason\":\"the route by eth0 has an MTU of 1496\"",
+		 "route", "eth0 has an MTU of 9000", "was not asked for more", ""},
 		{"\"Verdict\":\"lossy\",\"PathMTU\":9000", "", "lost clearly more often",
 		 "no limit of size", ""},
 		{"\"Verdict\":\"unreachable\",\"Reason\":\"this host has no route to it\"", "",
@@ -255,6 +259,8 @@ START_TEST(advice)
 			 "A port takes 1500, first at switch sw1 port Eth1/7.");
 	ck_assert_str_eq(json_object_get_string(document_at(second, "Commands", 0)),
 			 "ip route replace x");
+	assert_says(explanation, "While it is there the verdict is misconfigured");
+	assert_says(explanation, "\"ip route del x\"");
 	assert_says(explanation, "Clamp=route for this peer");
 	json_object_put(explanation);
 	explanation =
@@ -539,9 +545,25 @@ START_TEST(stacks)
 	ck_assert_str_eq(layers.list[4].name, "br0");
 	ck_assert_int_eq(layers.list[4].index, 7);
 
-	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450}]}", "vx");
+	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1450,\"Overhead\":50}]}", "vx");
 	ck_assert_uint_eq(layers.count, 2);
 	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1550);
+	ck_assert_uint_eq(remedy_mtu(&layers.list[1], 1500), 1500);
+	/* over IPv6, or of another kind: the daemon knows what it adds */
+	layers = layers_of("{\"Links\":[{\"Name\":\"vx\",\"Kind\":\"vxlan\",\"MTU\":1430,"
+			   "\"Overhead\":70}]}",
+			   "vx");
+	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1570);
+	/* tied to no link: it leaves by the route, and a bridge may lie on it */
+	device_make("gre1", 1476, NULL);
+	device_make("br1", 1476, "gre1");
+	layers = layers_of("{\"Links\":[{\"Name\":\"eth0\",\"Kind\":\"\",\"MTU\":1500,\"Index\":7},"
+			   "{\"Name\":\"gre1\",\"Kind\":\"gretap\",\"MTU\":1476,\"Overhead\":38,"
+			   "\"UnderlayIndex\":7}]}",
+			   "br1");
+	ck_assert_uint_eq(layers.count, 3);
+	ck_assert_str_eq(layers.list[0].name, "eth0");
+	ck_assert_uint_eq(remedy_mtu(&layers.list[0], 1500), 1538);
 	ck_assert_uint_eq(remedy_mtu(&layers.list[1], 1500), 1500);
 
 	/* no more than there is room for, however they lie */

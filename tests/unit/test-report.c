@@ -302,6 +302,11 @@ START_TEST(empty_table)
 	char *text = table_text(&roster, false, 80);
 
 	ck_assert_ptr_nonnull(strstr(text, "nothing to watch"));
+	ck_assert_ptr_null(strstr(text, "answered"));
+	free(text);
+	roster.answering_port = 8899;
+	text = table_text(&roster, false, 80);
+	ck_assert_ptr_nonnull(strstr(text, "Other hosts are answered on UDP port 8899.\n"));
 	free(text);
 }
 END_TEST

@@ -139,6 +139,9 @@ START_TEST(own_address)
 	ck_assert(ask("192.0.2.1").local);
 	ck_assert(ask("2001:db8::1").local);
 	ck_assert(ask("127.0.0.1").local);
+	ck_assert(!ask("192.0.2.1").broadcast && !ask("192.0.2.2").broadcast);
+	ck_assert(ask("192.0.2.255").broadcast);
+	ck_assert(!ask("192.0.2.255").multicast && ask("ff02::1").multicast);
 	ck_assert(ask("::1").local);
 	ck_assert_int_eq(ask("192.0.2.1").error, 0);
 }

@@ -437,6 +437,9 @@ START_TEST(unresolved)
 
 	ck_assert_text(words_verdict_sentence(&peer, &path, &judgement),
 		       "peer nas: unreachable: its host name has no address now");
+	peer.host = (char[]){"nas.example.net"};
+	ck_assert_text(words_verdict_sentence(&peer, &path, &judgement),
+		       "peer nas: unreachable: the host name nas.example.net has no address now");
 }
 END_TEST
 
