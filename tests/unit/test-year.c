@@ -66,7 +66,7 @@ static uint64_t resident_notice(const struct resident *resident)
 	if (habit->method == METHOD_UDP || habit->kinds == UDP)
 		round = 60 * USEC_PER_SEC * habit->flows;
 	if (resident->house.loss)
-		round *= 4;
+		round *= 6;
 	return settings->interval_usec + settings->fail_after * round;
 }
 
