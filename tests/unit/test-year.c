@@ -66,7 +66,7 @@ static uint64_t resident_notice(const struct resident *resident)
 	if (habit->method == METHOD_UDP || habit->kinds == UDP)
 		round = 60 * USEC_PER_SEC * habit->flows;
 	if (resident->house.loss)
-		round *= 4;
+		round *= 6;
 	return settings->interval_usec + settings->fail_after * round;
 }
 
@@ -118,6 +118,16 @@ static void ledger_said(struct year *year, struct resident *resident, const stru
 	year->findings_begun += path_dossier(&resident->life.path)->findings.count;
 }
 
+/* It ended in the midst of a round: echoes had met it, and what was asked after them had not. */
+static bool ledger_straddles(const struct resident *resident, uint64_t since)
+{
+	const struct judgement *said = &resident->life.path.announced;
+
+	return since < 10 * USEC_PER_SEC && said->severity < SEVERITY_CRITICAL &&
+	       (resident->before.verdicts >> said->verdict & 1) &&
+	       said->direction == DIRECTION_RETURN && said->return_mtu == resident->before.path_mtu;
+}
+
 /* What is announced after a round is held against what is true. */
 static void ledger_check(struct year *year, struct resident *resident, bool announced)
 {
@@ -126,7 +136,8 @@ static void ledger_check(struct year *year, struct resident *resident, bool anno
 	uint32_t full = resident->world.link_mtu;
 	bool late = since > resident_patience(resident);
 	bool right = truth_allows(&resident->now, said, full);
-	bool young = said->verdict == VERDICT_UNKNOWN || truth_allows(&resident->before, said, full);
+	bool young = said->verdict == VERDICT_UNKNOWN || truth_allows(&resident->before, said, full) ||
+		     ledger_straddles(resident, since);
 
 	if (right && !resident->right) {
 		resident->right = true;
