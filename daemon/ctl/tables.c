@@ -183,7 +183,7 @@ static int cell_break(struct libscols_line *line, size_t column, size_t width)
 
 	if (!text || strlen(text) <= width)
 		return 0;
-	for (size_t i = 0; text[i] && i < CELL_SIZE; i++) {
+	for (size_t i = 0; i < CELL_SIZE && text[i]; i++) {
 		if (i > 0 && i % width == 0)
 			*end++ = '\n';
 		*end++ = text[i];

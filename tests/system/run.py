@@ -46,11 +46,15 @@ WantedBy=multi-user.target
 """
 
 
-# The sandbox forbids what finding leaks needs, ptrace(2).
-SANITIZED_DROP_IN = """\
+DROP_IN = """\
 [Service]
-Environment=ASAN_OPTIONS=detect_leaks=0
+Environment={environment}
 """
+# What a build with this option wants of the services. The sandbox forbids what finding leaks needs,
+# ptrace(2); and it leaves no place to count lines in, so that only what runs outside of it is counted.
+SERVICES = ("mtuwatchd", "mtuwatchd-wait@")
+INSTRUMENTED = {"b_sanitize": ("ASAN_OPTIONS=detect_leaks=0", SERVICES),
+                "b_coverage": ("GCOV_ERROR_FILE=/dev/null", (*SERVICES, "mtuwatchd-test"))}
 
 
 def skip_all(reason):
@@ -64,11 +68,12 @@ def write(path, text):
         file.write(text)
 
 
-def build_sanitized():
+def build_instrumented():
+    """The options by which it is, of INSTRUMENTED."""
     options = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
                              stdout=subprocess.PIPE)
-    return any(option["name"] == "b_sanitize" and option["value"] != "none"
-               for option in json.loads(options.stdout))
+    return [option["name"] for option in json.loads(options.stdout)
+            if option["name"] in INSTRUMENTED and option["value"] not in ("none", False)]
 
 
 def root_prepare(upper):
@@ -85,9 +90,11 @@ def root_prepare(upper):
         os.symlink("/dev/null", os.path.join(units, unit))
     write(os.path.join(units, "mtuwatchd-test.service"),
           TEST_UNIT.format(cases=" ".join(sys.argv[2:])))
-    if not PACKAGE and build_sanitized():
-        for unit in ("mtuwatchd", "mtuwatchd-wait@"):
-            write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
+    for option in [] if PACKAGE else build_instrumented():
+        environment, services = INSTRUMENTED[option]
+        for unit in services:
+            write(os.path.join(units, f"{unit}.service.d/{option}.conf"),
+                  DROP_IN.format(environment=environment))
     wanted = os.path.join(units, "multi-user.target.wants")
     os.makedirs(wanted)
     os.symlink("../mtuwatchd-test.service", os.path.join(wanted, "mtuwatchd-test.service"))
@@ -118,10 +125,12 @@ def root_mount(scratch):
 
 
 def container_start(root, console):
+    # where a build that counts its lines keeps the counts
+    counts = [f"--bind={os.path.abspath(BUILD)}"] if "b_coverage" in build_instrumented() else []
     return subprocess.Popen(
         ["systemd-nspawn", "-q", "-D", root, "--private-network", "--register=no", "--keep-unit",
          "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
-         "--capability=all", "--console=pipe", "-b"],
+         "--capability=all", "--console=pipe", *counts, "-b"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
 
