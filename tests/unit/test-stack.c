@@ -270,6 +270,10 @@ START_TEST(a_record_is_whole_or_none)
 		"mtuwatchd clamp 1\neth0 3 9000 0\nend\n",
 		"mtuwatchd clamp 1\neth0 3 9000\nend\n",
 		"mtuwatchd clamp 1\neth0 3 9000 1500 7\nend\n",
+		"mtuwatchd clamp 1\neth0 3 9000 1500 \nend\n",
+		"mtuwatchd clamp 1\neth0 4294967299 9000 1500\nend\n",
+		"mtuwatchd clamp 1\neth0 3 4294976296 1500\nend\n",
+		"mtuwatchd clamp 1\neth0 3 9000 -4294965796\nend\n",
 		"mtuwatchd clamp 1\na/b 3 9000 1500\nend\n",
 		"mtuwatchd clamp 1\nsixteen-letters- 3 9000 1500\nend\n",
 	};
