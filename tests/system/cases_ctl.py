@@ -16,7 +16,7 @@ import termios
 import threading
 import time
 
-from world import (BASE_CONFIG, CONFIG, LINK_MTU, MANAGER, UNIT, Skip, bus_call, expect,
+from world import (BASE_CONFIG, CONFIG, LINK_MTU, UNIT, Skip, bus_call, expect,
                    expect_equal, file_write, peer_property, run, service_fresh, service_watching,
                    switch_port_set, unit_pid, unit_property, unit_wait, wait_for)
 
