@@ -127,7 +127,7 @@ def end(process, grace=5.0):
         process.send_signal(signal.SIGCONT)
         process.terminate()
         try:
-            process.wait(grace)
+            process.wait(grace * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
     return process.wait()
@@ -200,7 +200,8 @@ class Daemon:
     def once(self, *arguments, timeout=60):
         """`mtuwatchd --once …` to its end: exit status, stdout, stderr."""
         done = subprocess.run(self.shell(*arguments), capture_output=True, text=True,
-                              timeout=timeout, stdin=subprocess.DEVNULL, env=self.environment())
+                              timeout=timeout * PATIENCE, stdin=subprocess.DEVNULL,
+                              env=self.environment())
         return done.returncode, done.stdout, done.stderr
 
     def stop(self):
@@ -339,7 +340,7 @@ class Daemon:
 
     def wait(self, what, ready, deadline=DEADLINE):
         """Until ready() returns something true; its last value is in the complaint otherwise."""
-        until = time.monotonic() + deadline
+        until = time.monotonic() + deadline * PATIENCE
         while True:
             with self.news:
                 seen = len(self.records) + len(self.lines) + len(self.signals)
