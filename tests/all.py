@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""all.py BUILD SUITE...: runs the suites one after the other and counts.
+"""all.py [--memcheck] BUILD SUITE...: runs the suites one after the other and counts.
 
 Every suite speaks TAP: those that meson knows by way of its log, the others on their standard
 output. A crash, a hang or a missing test is a failure as well. Builds and installs nothing.
-FUZZ_BUILD_DIR names another build for the fuzzers, which are made by clang alone.
+FUZZ_BUILD_DIR names another build for the fuzzers, which are made by clang alone. With --memcheck
+the programs run under valgrind, and CASES names those of the lab that do, all where it is empty.
 """
 
 import json
@@ -14,6 +15,8 @@ import signal
 import subprocess
 import sys
 import threading
+
+import memcheck
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 MESON_SUITES = ("unit", "fuzz")
@@ -146,38 +149,50 @@ def count_meson_test(test, count):
         show(output + (test.get("stderr") or ""))
 
 
-def run_meson_suite(build, suite, count):
+def run_meson_suite(build, suite, count, checked):
     log = os.path.join(build, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.unlink(log)
     command = ["meson", "test", "-C", build, "--no-rebuild", "--suite", suite]
-    status = run_streamed(command, os.environ, DEADLINES[suite], show)
+    environment, deadline = dict(os.environ), DEADLINES[suite]
+    if checked:
+        command += ["--wrapper", " ".join(memcheck.COMMAND), "--timeout-multiplier",
+                    str(memcheck.PATIENCE)]
+        environment.update(memcheck.environment())
+        deadline *= memcheck.PATIENCE
+    status = run_streamed(command, environment, deadline, show)
     before = count.total(), count.failed
     if os.path.exists(log):
         with open(log, encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 count_meson_test(json.loads(line), count)
     if status is None:
-        count.fail(f"{suite}: not done after {DEADLINES[suite]} seconds")
+        count.fail(f"{suite}: not done after {deadline} seconds")
     elif count.total() == before[0]:
         count.fail(f"{suite}: nothing ran")
     elif status != 0 and count.failed == before[1]:
         count.fail(f"{suite}: meson test ended with {status}")
 
 
-def run_script_suite(script, build, suite, count):
-    environment = dict(os.environ, BUILD_DIR=build,
-                       MTUWATCHD=os.path.join(build, "daemon", "mtuwatchd"))
+def run_script_suite(script, build, suite, count, checked):
+    programs, deadline, words = os.path.join(build, "daemon"), DEADLINES[suite], []
+    environment = dict(os.environ, BUILD_DIR=build)
+    if checked:
+        programs = memcheck.wrap(build)
+        environment.update(memcheck.environment())
+        deadline *= memcheck.PATIENCE
+        words = [f"-j{2 * (os.cpu_count() or 1)}", *os.environ.get("CASES", "").split()]
+    environment["MTUWATCHD"] = os.path.join(programs, "mtuwatchd")
     tap = Tap()
 
     def on_line(line):
         tap.line(line)
         show(line)
 
-    status = run_streamed([script], environment, DEADLINES[suite], on_line)
+    status = run_streamed([script, *words], environment, deadline, on_line)
     count.add(tap)
     if status is None:
-        count.fail(f"{suite}: not done after {DEADLINES[suite]} seconds")
+        count.fail(f"{suite}: not done after {deadline} seconds")
     elif tap.complaint():
         count.fail(f"{suite}: {tap.complaint()}")
     elif tap.seen() == 0:
@@ -187,18 +202,21 @@ def run_script_suite(script, build, suite, count):
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
+    words = sys.argv[1:]
+    checked = words[0] == "--memcheck"
+    build, *suites = words[1:] if checked else words
+    build = os.path.abspath(build)
     count = Count()
-    for suite in sys.argv[2:]:
+    for suite in suites:
         print(f"# {suite}", flush=True)
         if suite in MESON_SUITES:
             folder = os.environ.get("FUZZ_BUILD_DIR", build) if suite == "fuzz" else build
             if meson_suite_exists(folder, suite):
-                run_meson_suite(folder, suite, count)
+                run_meson_suite(folder, suite, count, checked)
             else:
                 count.fail(f"{suite}: there is no such suite in this build")
             continue
-        run_script_suite(os.path.join(TESTS, suite, "run.py"), build, suite, count)
+        run_script_suite(os.path.join(TESTS, suite, "run.py"), build, suite, count, checked)
     if not count.total():
         count.fail("nothing ran")
     if count.skipped:

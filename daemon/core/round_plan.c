@@ -245,7 +245,7 @@ static unsigned quiet_needed(const struct round *round, unsigned needed)
 {
 	unsigned least = round->settings.followed_up ? 1 : 2;
 
-	if (round->report_count > 0 && least < QUIET_REPORTED)
+	if (round->report_count > 0)
 		least = QUIET_REPORTED;
 	return round_loss(round).lost > 0 && needed > least ? needed : least;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define THREES_A_BURST 3U
-#define CLEAR 16U       /* square of the deviations that two equal rates may be apart */
+#define CLEAR 16ULL     /* square of the deviations that two equal rates may be apart */
 #define LEAST_SENT 12U  /* of each size */
 #define LEAST_THREES 24U
 #define BOTH_WAYS 128U  /* threes, where one way is clear and the other is not yet */

@@ -92,9 +92,7 @@ static enum reason reason_of_silence(const struct evidence *evidence)
 		return REASON_LINK_DOWN;
 	case -EHOSTUNREACH:
 		return from_router ? REASON_HOST_UNREACHABLE : REASON_NO_NEIGHBOUR;
-	case -ENETUNREACH:
-		return from_router ? REASON_HOST_UNREACHABLE : REASON_NO_ROUTE;
-	default:
+	default: /* -ENETUNREACH and the like */
 		return from_router ? REASON_HOST_UNREACHABLE : REASON_NO_ROUTE;
 	}
 }

@@ -15,30 +15,38 @@ enum testimony_kind {
 };
 
 /* FNV-1a: short, and nobody outside can choose many links and sizes */
-static uint32_t hash_add(uint32_t hash, const void *bytes, size_t length)
+static uint32_t hash_byte(uint32_t hash, uint32_t byte)
 {
-	const uint8_t *at = bytes;
+	return (hash ^ (byte & 0xff)) * 16777619U;
+}
 
-	while (length-- > 0)
-		hash = (hash ^ *at++) * 16777619U;
+static uint32_t hash_number(uint32_t hash, uint32_t number)
+{
+	for (unsigned shift = 0; shift < 32; shift += 8)
+		hash = hash_byte(hash, number >> shift);
 	return hash;
+}
+
+static uint32_t hash_begin(enum testimony_kind kind, int link)
+{
+	return hash_number(hash_number(2166136261U, kind), (uint32_t)link);
 }
 
 static unsigned row_of_size(enum testimony_kind kind, int link, const struct evidence *fault)
 {
-	/* what a router told of one size is worth something to those who asked for another */
-	uint32_t full = kind == TESTIMONY_TOLD ? 0 : fault->full;
-	uint32_t key[4] = {kind, (uint32_t)link, fault->passes, full};
+	uint32_t hash = hash_number(hash_begin(kind, link), fault->passes);
 
-	return hash_add(2166136261U, key, sizeof(key)) % WITNESS_ROWS;
+	/* what a router told of one size is worth something to those who asked for another */
+	return hash_number(hash, kind == TESTIMONY_TOLD ? 0 : fault->full) % WITNESS_ROWS;
 }
 
 static unsigned row_of_gateway(int link, const struct address *gateway)
 {
-	uint32_t key[2] = {TESTIMONY_PASSES, (uint32_t)link};
-	uint32_t hash = hash_add(2166136261U, key, sizeof(key));
+	uint32_t hash = hash_begin(TESTIMONY_PASSES, link);
 
-	return hash_add(hash, gateway->bytes, sizeof(gateway->bytes)) % WITNESS_ROWS;
+	for (unsigned i = 0; i < sizeof(gateway->bytes); i++)
+		hash = hash_byte(hash, gateway->bytes[i]);
+	return hash % WITNESS_ROWS;
 }
 
 uint32_t *witness_passes(struct witnesses *witnesses, const struct path *path)

@@ -356,14 +356,14 @@ static int parse_arguments(struct command *command, int argc, char **argv)
 
 static void find_screen(struct command *command)
 {
-	const char *columns = getenv("COLUMNS");
+	const char *columns = getenv("COLUMNS"), *plain = getenv("NO_COLOR");
 	uint64_t number = 0;
 	struct winsize size;
 
 	command->terminal = isatty(STDOUT_FILENO);
 	if (!command->terminal)
 		return;
-	command->colour = !getenv("NO_COLOR") || !getenv("NO_COLOR")[0];
+	command->colour = !plain || !plain[0];
 	command->width = 80;
 	if (columns && value_number(columns, &number) >= 0 && number > 0 && number < 10000)
 		command->width = (unsigned)number;

@@ -6,10 +6,12 @@
 #include "bus_private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config_parse.h"
 #include "report.h"
 #include "sentence.h"
 #include "words.h"
@@ -289,12 +291,15 @@ static int link_find(sd_bus *connection, const char *path, const char *interface
 	const struct bus *bus = userdata;
 	_free_text_ char *text = NULL, *again = NULL;
 	struct link_state *state;
+	uint64_t index;
 	int r;
 
 	r = sd_bus_path_decode(path, BUS_LINKS, &text);
 	if (r <= 0)
 		return r;
-	state = link_by_index(bus->roster, atoi(text));
+	if (value_number(text, &index) < 0 || index > INT_MAX)
+		return 0;
+	state = link_by_index(bus->roster, (int)index);
 	if (!state)
 		return 0;
 	again = bus_link_path(state->link.index); /* "02" is not the name of 2 */

@@ -103,7 +103,7 @@ bool peer_size_clash(const struct config_peer *peer, struct clash *ret)
 /* A zone of digits is an index: which name it has is not known here. */
 static bool zone_differs(const char *zone, const char *interface)
 {
-	return strspn(zone, "0123456789") != strlen(zone) && strcmp(zone, interface);
+	return strspn(zone, "0123456789") != strlen(zone) && strcmp(zone, interface) != 0;
 }
 
 /* RFC 4007 section 6: a link-local address is one of a single link, by which alone it is reached.

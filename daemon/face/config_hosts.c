@@ -167,7 +167,7 @@ static int parse_family(struct assignment *assignment)
 		family = ADDRESS_IPV4;
 	else if (!strcmp(assignment->text, "ipv6"))
 		family = ADDRESS_IPV6;
-	else if (!both && strcmp(assignment->text, "any"))
+	else if (!both && strcmp(assignment->text, "any") != 0)
 		return -EINVAL;
 	peer->family = family;
 	peer->family_both = both;
@@ -267,7 +267,7 @@ static const struct {
 static int discovery_bits(struct assignment *assignment, const char *word, unsigned *ret)
 {
 	for (unsigned i = 0; i < DISCOVERY_COUNT; i++) {
-		if (strcmp(word, discoveries[i].word))
+		if (strcmp(word, discoveries[i].word) != 0)
 			continue;
 		*ret = discoveries[i].bits;
 		return 0;

@@ -96,7 +96,7 @@ static const struct key link_keys[] = {
 };
 /* clang-format on */
 
-#define COUNT(table) (sizeof(table) / sizeof(table[0]))
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 _Static_assert(COUNT(daemon_keys) <= CONFIG_KEYS_LARGEST, "places has no room");
 _Static_assert(COUNT(peer_keys) <= CONFIG_KEYS_LARGEST, "places has no room");
 

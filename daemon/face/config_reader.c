@@ -201,7 +201,7 @@ static int section_begin(struct reading *reading, const char *text)
 	if (*name)
 		*name++ = '\0';
 	name += strspn(name, " \t");
-	while (like.kind < SECTION_COUNT && strcmp(inner, section_names[like.kind]))
+	while (like.kind < SECTION_COUNT && strcmp(inner, section_names[like.kind]) != 0)
 		like.kind++;
 	if (like.kind == SECTION_COUNT) {
 		complain_section(reading, text, inner);

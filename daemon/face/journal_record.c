@@ -33,8 +33,15 @@ static bool stderr_is_journal(void)
 	const char *stream = getenv("JOURNAL_STREAM");
 	uintmax_t device, inode;
 	struct stat status;
+	char *end;
 
-	if (!stream || sscanf(stream, "%ju:%ju", &device, &inode) != 2)
+	if (!stream)
+		return false;
+	device = strtoumax(stream, &end, 10);
+	if (*end != ':')
+		return false;
+	inode = strtoumax(end + 1, &end, 10);
+	if (*end != '\0')
 		return false;
 	return fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
 	       status.st_ino == inode;

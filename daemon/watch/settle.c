@@ -85,11 +85,8 @@ static void look_wanted(struct watch *watch, struct path *path, const struct lin
 
 static void look_zone(struct watch *watch, struct path *path)
 {
-	const char *name = watched_of(path)->zone_link;
-	const struct link *link = links_by_name(watch->links, name);
+	const struct link *link = links_by_zone(watch->links, watched_of(path)->zone_link);
 
-	if (!link)
-		link = links_by_index(watch->links, atoi(name));
 	if (address_is_link_local(&path->address))
 		path->address.zone = link ? link->index : 0;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,16 +161,31 @@ static bool link_name_is_plain(const char *name)
 	return name[0] != '\0' && strlen(name) < LINK_NAME_SIZE && strchr(name, '/') == NULL;
 }
 
+/* The next word of the line as a number; UINT32_MAX: it is none. */
+static uint32_t word_number(char **line)
+{
+	const char *word = strsep(line, " ");
+	unsigned long number;
+	char *end;
+
+	if (!word || *word < '0' || *word > '9')
+		return UINT32_MAX;
+	number = strtoul(word, &end, 10);
+	return *end == '\0' && number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
 static int parse_line(char *line, struct stacked *ret)
 {
-	char name[32] = "", rest;
+	const char *name = strsep(&line, " ");
+	uint32_t index = word_number(&line);
 
 	*ret = (struct stacked){0};
-	if (sscanf(line, "%31s %d %u %u%c", name, &ret->index, &ret->before, &ret->after, &rest) != 4)
+	ret->before = word_number(&line);
+	ret->after = word_number(&line);
+	if (line || !link_name_is_plain(name) || index == 0 || index > INT_MAX ||
+	    ret->before == UINT32_MAX || ret->before <= ret->after || ret->after < CONTROL_IPV4)
 		return -EBADMSG;
-	if (!link_name_is_plain(name) || ret->index <= 0 || ret->before <= ret->after ||
-	    ret->after < CONTROL_IPV4)
-		return -EBADMSG;
+	ret->index = (int)index;
 	memcpy(ret->name, name, strlen(name) + 1);
 	return 0;
 }

@@ -54,12 +54,13 @@ static size_t condition_write(const struct address *address, size_t left, uint8_
 		.yes = sizeof(jump),
 		.no = (uint16_t)(left - length),
 	};
-	struct inet_diag_hostcond condition = {
-		.family = address->family == ADDRESS_IPV4 ? AF_INET : AF_INET6,
-		.prefix_len = (uint8_t)(8 * bytes),
-		.port = -1,
-	};
+	struct inet_diag_hostcond condition;
 
+	/* what lies between its fields is sent too */
+	memset(&condition, 0, sizeof(condition));
+	condition.family = address->family == ADDRESS_IPV4 ? AF_INET : AF_INET6;
+	condition.prefix_len = (uint8_t)(8 * bytes);
+	condition.port = -1;
 	memcpy(at, &op, sizeof(op));
 	memcpy(at + sizeof(op), &condition, sizeof(condition));
 	memcpy(at + sizeof(op) + sizeof(condition), address->bytes, bytes);

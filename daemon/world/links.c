@@ -6,6 +6,7 @@
 #include "links.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -396,6 +397,19 @@ const struct link *links_by_name(const struct links *links, const char *name)
 		if (strcmp(links->table.links[i].name, name) == 0)
 			return &links->table.links[i];
 	return NULL;
+}
+
+const struct link *links_by_zone(const struct links *links, const char *zone)
+{
+	const struct link *link = links_by_name(links, zone);
+	unsigned long index;
+	char *end;
+
+	/* a name may begin with digits: while that link is gone no other is meant */
+	if (link || zone[0] < '0' || zone[0] > '9')
+		return link;
+	index = strtoul(zone, &end, 10);
+	return *end == '\0' && index <= INT_MAX ? links_by_index(links, (int)index) : NULL;
 }
 
 unsigned links_count(const struct links *links)

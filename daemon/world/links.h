@@ -36,6 +36,8 @@ struct links *links_free(struct links *links);
 /* NULL when there is none. Valid until the next return to the event loop. */
 const struct link *links_by_index(const struct links *links, int index);
 const struct link *links_by_name(const struct links *links, const char *name);
+/* RFC 4007 section 11.2: a zone is a link's name, or its index in digits. */
+const struct link *links_by_zone(const struct links *links, const char *zone);
 
 /* In ascending order of index: position 0 .. links_count()-1. */
 unsigned links_count(const struct links *links);

@@ -422,7 +422,7 @@ int lldpd_new(struct lldpd **ret, sd_event *event, const char *path, lldpd_handl
 		lldpd_free(lldpd);
 		return -ENAMETOOLONG;
 	}
-	memcpy(lldpd->address.sun_path, path, strlen(path));
+	memcpy(lldpd->address.sun_path, path, strlen(path) + 1);
 	r = sd_event_add_time(event, &lldpd->timer, CLOCK_MONOTONIC, UINT64_MAX, 0, on_timer,
 			      lldpd);
 	if (r >= 0)

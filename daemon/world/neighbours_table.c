@@ -45,7 +45,7 @@ int cables_put(struct cables *cables, const struct cable *cable)
 	struct cable *slot = cables->list ? &cables->list[position] : NULL;
 	int r;
 
-	if (position < cables->count && slot->link == cable->link) {
+	if (slot && position < cables->count && slot->link == cable->link) {
 		if (neighbour_precedes(&cable->neighbour, &slot->neighbour))
 			*slot = *cable;
 		return 0;

@@ -71,7 +71,7 @@ void privilege_leave(void)
 	/* an ambient one is all that a program without it in its file comes to by execve(2) */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_NET_ADMIN, 0, 0) <= 0 ||
 	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, CAP_NET_ADMIN, 0, 0) < 0 ||
-	    own_arguments(&text, &arguments) < 0)
+	    own_arguments(&text, &arguments) < 0 || !arguments)
 		return;
 	execv("/proc/self/exe", arguments);
 	free(arguments);

@@ -51,7 +51,7 @@ static int options_set(int fd, const struct option *options, unsigned count)
 			return -errno;
 	return 0;
 }
-#define OPTIONS_SET(fd, options) options_set(fd, options, sizeof(options) / sizeof(options[0]))
+#define OPTIONS_SET(fd, options) options_set(fd, options, sizeof(options) / sizeof((options)[0]))
 
 /* As much as we may get: what does not fit would look like a path that swallows packets. */
 static void buffer_enlarge(int fd)

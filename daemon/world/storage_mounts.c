@@ -36,7 +36,7 @@ static int lines_read(FILE *file, char **ret, size_t *ret_size)
 
 		if (!line_counts(line) || size + (size_t)length > BYTES_MOST)
 			continue;
-		if (size + (size_t)length > room) {
+		if (!lines || size + (size_t)length > room) {
 			room = 2 * (size + (size_t)length);
 			grown = realloc(lines, room);
 			if (!grown) {

@@ -17,7 +17,7 @@ ip -n "$there" link set lo up
 ip -n "$there" route add local 10.99.0.0/16 dev lo
 ip -n "$here" route add 10.99.0.0/16 via 192.0.2.2
 ip netns exec "$here" ping -qc1 -W5 10.99.0.1 >/dev/null
-for turn in $(seq "$turns"); do
+for _ in $(seq "$turns"); do
 	ip netns exec "$here" "$build/limit" 10.99.0.1 "$count" "$size"
 	ip netns exec "$here" "$build/bench-prober" 10.99.0.1 "$count" "$size"
 done

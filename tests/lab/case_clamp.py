@@ -9,7 +9,7 @@ import threading
 import time
 
 from cases import (black_hole, case, consistent, equal, findings, holds, never, no_large_echo,
-                   only_echo, recovered, responder, silent, start, suspected_hole)
+                   only_echo, responder, start, suspected_hole)
 from daemon import DEADLINE, BusError, config
 from lab import run
 from topology import A, B, FAMILIES, FAR, R1, direct, limit, net, routed, switched
@@ -298,7 +298,7 @@ def m41(lab):
     daemon.rounds("dead", 1, ClampMTU=0)
     r1.unfilter("above")
     b.up("eth0")
-    b.route(f"add default via 198.51.100.254")
+    b.route("add default via 198.51.100.254")
     consistent(daemon, "far", 9000)
     wait_clamps(daemon, a, {})
     equal("clamps of the dead one", daemon.told("dead", MESSAGE_ID=CLAMPED), [])

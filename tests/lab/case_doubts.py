@@ -10,8 +10,7 @@ from cases import (black_hole, case, consistent, equal, findings, holds, never, 
                    no_large_echo, one_alert, only_echo, responder, silent, start)
 from daemon import config
 from lab import LabError, Skip
-from topology import (A, B, BITS, FAMILIES, FAR, HOPS, R1, chain, direct, limit, multipath, routed,
-                      switched)
+from topology import (A, B, BITS, FAMILIES, FAR, R1, chain, direct, multipath, routed)
 from wire import (ACK, ECHO_REQUEST, SYN, TCP, UDP, Sniffer, checksum, forge)
 
 STORAGE = 3260

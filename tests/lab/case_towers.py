@@ -9,7 +9,7 @@ import time
 from cases import case, consistent, equal, silent, start
 from case_clamp_link import QUICK, begin
 from case_connections import Client, Server
-from case_stack import (APPEARED, GONE, WORSENED, bridge_on, ids, no_finding_records, records,
+from case_stack import (APPEARED, GONE, bridge_on, ids, no_finding_records, records,
                         set_mtu, wait_finding, wait_records)
 from daemon import config
 from topology import A, B, FAMILIES, direct, limit, switched

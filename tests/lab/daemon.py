@@ -21,6 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BINARY = os.environ.get("MTUWATCHD", os.path.join(ROOT, "build", "daemon", "mtuwatchd"))
 CTL = os.environ.get("MTUWATCHCTL", os.path.join(os.path.dirname(BINARY), "mtuwatchctl"))
 DEADLINE = 40.0  # seconds; what is waited for comes much sooner, unless something is wrong
+PATIENCE = float(os.environ.get("TEST_PATIENCE", 1))  # times as long, for a daemon that runs slowly
 NAME = "org.mtuwatch1"
 BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -127,7 +128,7 @@ def end(process, grace=5.0):
         process.send_signal(signal.SIGCONT)
         process.terminate()
         try:
-            process.wait(grace)
+            process.wait(grace * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
     return process.wait()
@@ -200,7 +201,8 @@ class Daemon:
     def once(self, *arguments, timeout=60):
         """`mtuwatchd --once …` to its end: exit status, stdout, stderr."""
         done = subprocess.run(self.shell(*arguments), capture_output=True, text=True,
-                              timeout=timeout, stdin=subprocess.DEVNULL, env=self.environment())
+                              timeout=timeout * PATIENCE, stdin=subprocess.DEVNULL,
+                              env=self.environment())
         return done.returncode, done.stdout, done.stderr
 
     def stop(self):
@@ -339,7 +341,7 @@ class Daemon:
 
     def wait(self, what, ready, deadline=DEADLINE):
         """Until ready() returns something true; its last value is in the complaint otherwise."""
-        until = time.monotonic() + deadline
+        until = time.monotonic() + deadline * PATIENCE
         while True:
             with self.news:
                 seen = len(self.records) + len(self.lines) + len(self.signals)

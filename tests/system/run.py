@@ -56,11 +56,15 @@ WantedBy=multi-user.target
 """
 
 
-# The sandbox forbids what finding leaks needs, ptrace(2).
-SANITIZED_DROP_IN = """\
+DROP_IN = """\
 [Service]
-Environment=ASAN_OPTIONS=detect_leaks=0
+Environment={environment}
 """
+# What a build with this option wants of the services. The sandbox forbids what finding leaks needs,
+# ptrace(2); and it leaves no place to count lines in, so that only what runs outside of it is counted.
+SERVICES = ("mtuwatchd", "mtuwatchd-wait@")
+INSTRUMENTED = {"b_sanitize": ("ASAN_OPTIONS=detect_leaks=0", SERVICES),
+                "b_coverage": ("GCOV_ERROR_FILE=/dev/null", (*SERVICES, "mtuwatchd-test"))}
 
 
 def skip_all(reason):
@@ -68,11 +72,12 @@ def skip_all(reason):
     sys.exit(0)
 
 
-def build_sanitized():
+def build_instrumented():
+    """The options by which it is, of INSTRUMENTED."""
     options = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
                              stdout=subprocess.PIPE)
-    return any(option["name"] == "b_sanitize" and option["value"] != "none"
-               for option in json.loads(options.stdout))
+    return [option["name"] for option in json.loads(options.stdout)
+            if option["name"] in INSTRUMENTED and option["value"] not in ("none", False)]
 
 
 def root_add(upper, names, programs):
@@ -101,9 +106,11 @@ def root_prepare(upper):
     units = os.path.join(upper, UNITS)
     write(os.path.join(units, "mtuwatchd-test.service"),
           TEST_UNIT.format(environment=environment(), cases=" ".join(sys.argv[2:])))
-    if not PACKAGES and build_sanitized():
-        for unit in ("mtuwatchd", "mtuwatchd-wait@"):
-            write(os.path.join(units, f"{unit}.service.d/sanitized.conf"), SANITIZED_DROP_IN)
+    for option in [] if PACKAGES else build_instrumented():
+        variables, services = INSTRUMENTED[option]
+        for unit in services:
+            write(os.path.join(units, f"{unit}.service.d/{option}.conf"),
+                  DROP_IN.format(environment=variables))
     tests = os.path.join(upper, "var/lib/mtuwatchd-test")
     os.makedirs(tests)
     for name in os.listdir(HERE):
@@ -134,10 +141,12 @@ def root_mount(scratch):
 
 
 def container_start(root, console):
+    # where a build that counts its lines keeps the counts
+    counts = [f"--bind={os.path.abspath(BUILD)}"] if "b_coverage" in build_instrumented() else []
     return subprocess.Popen(
         ["systemd-nspawn", "-q", "-D", root, "--private-network", "--register=no", "--keep-unit",
          "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
-         "--capability=all", "--console=pipe", "-b"],
+         "--capability=all", "--console=pipe", *counts, "-b"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
 

@@ -24,6 +24,7 @@ static const struct size_row size_rows[] = {
 	{"both, the way there smaller",
 		{HOLE, .direction = DIRECTION_BOTH, .path_mtu = 1400, .return_mtu = 1500}, 1400},
 	{"both, the way back unknown", {HOLE, .direction = DIRECTION_BOTH, .path_mtu = 1400}, 1400},
+	{"both, the way there unknown", {HOLE, .direction = DIRECTION_BOTH, .return_mtu = 1500}, 1500},
 	{"back, unknown", {HOLE, .direction = DIRECTION_RETURN, .path_mtu = 9000}, 0},
 	{"some flows", {.verdict = VERDICT_PARTIAL, .path_mtu = 1500}, 1500},
 	{"told", {.verdict = VERDICT_REDUCED, .path_mtu = 1500}, 0},
@@ -194,6 +195,15 @@ static const struct decide_row decide_rows[] = {
 		.action = CLAMP_LIFT, .mtu = 1500, .end = CLAMP_END_TOLD},
 	{"unreachable meanwhile", .announced = {.verdict = VERDICT_UNREACHABLE}, BIG, ROUTE,
 		.in_force = 1500, .mtu = 1500},
+	{"the link is down meanwhile", RIPE, ANNOUNCED, .facts = {.trouble = REASON_LINK_DOWN, .capacity = 1500},
+		ROUTE, .in_force = 1500, .mtu = 1500},
+	{"the link is not known meanwhile", RIPE, ANNOUNCED, .facts = {.capacity = 0}, ROUTE,
+		.in_force = 1500, .mtu = 1500},
+	{"not even that passes, by echo alone", .tally = {.size = 1200, .faulty = 3},
+		.announced = {.verdict = VERDICT_BLACK_HOLE, .path_mtu = 1200}, BIG, ROUTE,
+		.in_force = 1500, .mtu = 1500},
+	{"more passes than is allowed", .tally = {.size = 4000, .faulty = 3},
+		.announced = {HOLE, .path_mtu = 4000}, BIG, ROUTE, .floor = 5000, .in_force = 1500, .mtu = 1500},
 	{"not known yet", BIG, ROUTE, .in_force = 1500, .mtu = 1500},
 	{"not wanted any more", RIPE, ANNOUNCED, BIG, .in_force = 1500,
 		.action = CLAMP_LIFT, .mtu = 1500, .end = CLAMP_END_OFF},
@@ -278,6 +288,29 @@ END_TEST
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof(rows[0]))
 
+/* Rounds are worth their haste until there are enough of them. */
+START_TEST(near_until_it_is_ripe)
+{
+	struct clamp_settings settings = {CLAMP_ROUTE, 3, 1280, false};
+	struct clamp_tally tally = {.faulty = 2};
+
+	ck_assert(clamp_is_near(&tally, &settings));
+	tally.faulty = 3;
+	ck_assert(!clamp_is_near(&tally, &settings));
+	tally.faulty = 0;
+	ck_assert(!clamp_is_near(&tally, &settings));
+	tally.faulty = 2;
+	tally.refusal = REFUSAL_FLOOR;
+	ck_assert(!clamp_is_near(&tally, &settings));
+	tally.refusal = REFUSAL_NONE;
+	tally.held = true;
+	ck_assert(!clamp_is_near(&tally, &settings));
+	tally.held = false;
+	settings.kind = CLAMP_OFF;
+	ck_assert(!clamp_is_near(&tally, &settings));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("clamp");
@@ -289,6 +322,7 @@ int main(void)
 	tcase_add_loop_test(tests, every_other_verdict_ends_the_row, 0, 6);
 	tcase_add_loop_test(tests, a_decision, 0, COUNT(decide_rows));
 	tcase_add_test(tests, no_number_leads_out_of_bounds);
+	tcase_add_test(tests, near_until_it_is_ripe);
 	tcase_add_test(tests, the_word_goes_with_the_fault);
 	suite_add_tcase(suite, tests);
 	return tap_run(suite);

@@ -195,6 +195,47 @@ START_TEST(always_probing_is_its_own)
 }
 END_TEST
 
+/* Older kernels tell of no window: then it is no excuse. */
+START_TEST(no_window_is_no_excuse)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct connection connection = live(ADDRESS_IPV4, 1500);
+	struct tally tally;
+
+	connection.has_window = false;
+	connection.window = 0;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.below[SOCKET_CAUSE_PEER].count, 1);
+}
+END_TEST
+
+/* A path of which no size is known has none that a connection is below. */
+START_TEST(nothing_to_compare_with)
+{
+	static const enum verdict verdicts[] = {VERDICT_UNKNOWN, VERDICT_MISCONFIGURED,
+						VERDICT_UNREACHABLE, VERDICT_UNVERIFIABLE};
+	struct connection connection = live(ADDRESS_IPV4, 1500);
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct tally tally;
+
+	path.announced.verdict = verdicts[_i];
+	tally_begin(&tally, &path);
+	ck_assert_uint_eq(tally.there, 0);
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.below[SOCKET_CAUSE_PEER].count, 0);
+	ck_assert_uint_eq(tally.connections, 1);
+	/* nor while the link is down */
+	path = measured(ADDRESS_IPV4, 9000, 9000);
+	path.facts.trouble = REASON_LINK_DOWN;
+	tally_begin(&tally, &path);
+	ck_assert_uint_eq(tally.there, 0);
+	/* nor where all that passes is less than luck may add */
+	path = measured(ADDRESS_IPV4, 60, 0);
+	tally_begin(&tally, &path);
+	ck_assert_uint_eq(tally.there, 0);
+}
+END_TEST
+
 /* The smallest is told, and how many there are. */
 START_TEST(sums)
 {
@@ -277,6 +318,55 @@ START_TEST(path_beside_the_route)
 	connection.link = path.route.link;
 	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
 	ck_assert_uint_eq(tally.connections, 1);
+}
+END_TEST
+
+/* A configured source is the path's, whatever the route would choose. */
+START_TEST(by_the_configured_source)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct connection connection = live(ADDRESS_IPV4, 1500);
+	struct tally tally;
+
+	path.bound_link = path.route.link;
+	path.from = host(ADDRESS_IPV4, 11);
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 0);
+	connection.from = path.from;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 1);
+	connection.from.family = ADDRESS_NONE; /* the kernel told of none */
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 0);
+	/* a bound one belongs to the path of its link, and while no link is known to any */
+	connection.link = path.route.link + 1;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 0);
+	path.route.link = path.bound_link = 0;
+	tally = look(&path, &connection, 1, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.connections, 1);
+}
+END_TEST
+
+/* Its link need not be looked up: it is bound, nobody asks about its peer, or its source tells. */
+START_TEST(known_without_looking)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct tally tally;
+	struct tallies tallies = {.list = &tally, .count = 1};
+	struct connection connection = live(ADDRESS_IPV4, 1500);
+
+	tally_begin(&tally, &path);
+	ck_assert(tallies_know(&tallies, &connection));
+	connection.from = host(ADDRESS_IPV4, 77);
+	ck_assert(!tallies_know(&tallies, &connection));
+	connection.link = 9;
+	ck_assert(tallies_know(&tallies, &connection));
+	connection.link = 0;
+	connection.to = host(ADDRESS_IPV4, 1); /* before all others */
+	ck_assert(tallies_know(&tallies, &connection));
+	connection.to = host(ADDRESS_IPV4, 3); /* behind them */
+	ck_assert(tallies_know(&tallies, &connection));
 }
 END_TEST
 
@@ -472,6 +562,14 @@ START_TEST(stuck_or_not)
 	connection = stuck(4);
 	connection.in_flight = connection.segments = 0;
 	ck_assert(!connection_is_stalled(&connection));
+	connection = stuck(4); /* more than a segment in all, but each one small */
+	connection.segments = 100;
+	connection.in_flight = 100 * 200;
+	ck_assert(!connection_is_stalled(&connection));
+	connection = stuck(4); /* so small that all sizes are alike */
+	connection.mss = 100;
+	connection.in_flight = 27 * 100;
+	ck_assert(!connection_is_stalled(&connection));
 	/* older kernels tell of no window */
 	connection = stuck(4);
 	connection.has_window = false;
@@ -494,6 +592,41 @@ START_TEST(alive_or_not)
 		connection.heard_usec = 100000 * SEC;
 		ck_assert(!connection_is_alive(&connection));
 	}
+}
+END_TEST
+
+/* Where the timeout was not doubled each wait was as long, and no shift goes beyond 64 bits. */
+START_TEST(alive_whatever_the_backoff)
+{
+	struct connection connection = stuck(6);
+
+	connection.backoff = 0;
+	connection.timeout_usec = SEC;
+	connection.sent_usec = 100 * USEC_PER_MSEC;
+	connection.heard_usec = 5 * SEC;
+	ck_assert(connection_is_alive(&connection));
+	connection.heard_usec = 7 * SEC;
+	ck_assert(!connection_is_alive(&connection));
+	connection.backoff = 64;
+	connection.heard_usec = SEC / 2;
+	ck_assert(connection_is_alive(&connection));
+	connection.heard_usec = 2 * SEC;
+	ck_assert(!connection_is_alive(&connection));
+}
+END_TEST
+
+/* Of several that are stuck the largest tells what is too large. */
+START_TEST(the_largest_of_the_stuck)
+{
+	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
+	struct connection list[3] = {stuck(4), stuck(4), stuck(4)};
+	struct tally tally;
+
+	list[0].mss = list[2].mss = 1448;
+	list[0].in_flight = list[2].in_flight = 27 * 1448;
+	tally = look(&path, list, 3, MTU_PROBING_OFF);
+	ck_assert_uint_eq(tally.stalled, 3);
+	ck_assert_uint_eq(tally.stalled_size, 9000);
 }
 END_TEST
 
@@ -662,9 +795,13 @@ int main(void)
 
 	tcase_add_loop_test(tests, causes, 0, (int)(sizeof(rows) / sizeof(rows[0])));
 	tcase_add_test(tests, always_probing_is_its_own);
+	tcase_add_test(tests, no_window_is_no_excuse);
+	tcase_add_loop_test(tests, nothing_to_compare_with, 0, 4);
 	tcase_add_test(tests, sums);
 	tcase_add_test(tests, several_paths_to_one_address);
 	tcase_add_test(tests, path_beside_the_route);
+	tcase_add_test(tests, by_the_configured_source);
+	tcase_add_test(tests, known_without_looking);
 	tcase_add_test(tests, link_local_by_zone);
 	tcase_add_test(tests, many);
 	tcase_add_test(tests, comes_and_goes);
@@ -672,6 +809,8 @@ int main(void)
 	tcase_add_test(tests, less_passes_by_now);
 	tcase_add_test(tests, stuck_or_not);
 	tcase_add_test(tests, alive_or_not);
+	tcase_add_test(tests, alive_whatever_the_backoff);
+	tcase_add_test(tests, the_largest_of_the_stuck);
 	tcase_add_test(tests, a_stall_asks_and_a_round_tells);
 	tcase_add_test(tests, a_stalled_one_that_hears);
 	tcase_add_test(tests, stale_memory);

@@ -40,6 +40,7 @@ static const struct row rows[] = {
 	{"32 bits are full", SURE, UINT32_MAX, {{1, 0, 0, 0, 0}, {10, 9, -(int64_t)UINT32_MAX + 4, 0, 0}, {10, 9, 5, 0, 0}, {10, 9, 5, 0, 30}}},
 	{"64 bits are full", SURE, UINT64_MAX - 2, {{1, 0, 0, 0, 0}, {10, 9, 6, 0, 0}, {10, 9, 5, 0, 0}, {10, 9, 5, 0, 30}}},
 	{"more than there is", SURE, 0, {{1, 0, 0, 0, 0}, {10, 9, 5, 0, 0}, {10, 9, INT64_MAX, 0, UINT32_MAX}}},
+	{"more a minute than a number holds", SURE, 0, {{1, 0, 0, 0, 0}, {1, 9, 5, 0, 0}, {1, 9, 5000000000, 0, UINT32_MAX}}},
 	{"the clock stood still", SURE, 0, {{1, 0, 0, 0, 0}, {0, 9, 5, 0, 0}, {0, 9, 5, 0, 0}, {10, 9, 0, 0, 0}}},
 	{"wrong lengths", COUNTER_LENGTH_ERRORS, 0, {{1, 0, 0, 0, 0}, {10, 9, 5, 0, 0}, {10, 9, 5, 0, 30}}},
 	{"too large for a buffer", COUNTER_OVER_ERRORS, 0, {{1, 0, 0, 0, 0}, {10, 9, 5, 0, 0}, {10, 9, 5, 0, 30}}},
@@ -106,11 +107,34 @@ START_TEST(two_counters)
 	now.usec += 10 * USEC_PER_SEC;
 	now.packets++;
 	ck_assert(!counters_on_reading(&counters, &now));
+	/* as many, but other ones */
+	now.list[0].counter = COUNTER_LENGTH_ERRORS;
+	now.list[0].value += 1000;
+	now.usec += USEC_PER_SEC;
+	now.packets++;
+	ck_assert(!counters_on_reading(&counters, &now));
+	ck_assert_uint_eq(counters_period(&counters), COUNTERS_PERIOD_USEC);
 	now.usec += COUNTERS_QUIET_USEC;
 	now.packets++;
 	ck_assert(counters_on_reading(&counters, &now));
 	ck_assert_uint_eq(counters.found.per_minute, 0);
 	ck_assert_uint_eq(counters_period(&counters), COUNTERS_PERIOD_USEC);
+}
+END_TEST
+
+/* No time at all between two readings: what rose is taken for a minute's. */
+START_TEST(one_after_the_other)
+{
+	struct counters counters = {0};
+	struct counters_reading now = {.usec = 1, .count = 1, .list = {{SURE, 0}}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		now.usec += 100;
+		now.packets++;
+		now.list[0].value += 7;
+		counters_on_reading(&counters, &now);
+	}
+	ck_assert_uint_eq(counters.found.per_minute, 7);
 }
 END_TEST
 
@@ -120,7 +144,11 @@ START_TEST(names)
 	ck_assert_str_eq(counter_name(COUNTER_OVER_ERRORS), "rx_over_errors");
 	ck_assert_str_eq(counter_name(counters_known()), "");
 	ck_assert(!counter_is_of(COUNTER_LENGTH_ERRORS, "mlx5_core"));
+	ck_assert(!counter_is_of(counters_known(), "mlx5_core"));
+	ck_assert(counter_is_of(COUNTER_OF_DRIVER, "mlx5_core"));
 	ck_assert(!counter_is_sure(counters_known()));
+	ck_assert(!counter_counts_jumbo(counters_known()));
+	ck_assert(!counter_counts_jumbo(COUNTER_LENGTH_ERRORS));
 	for (unsigned i = COUNTER_OF_DRIVER; i < counters_known(); i++) {
 		ck_assert_uint_le(i, UINT8_MAX);
 		ck_assert_str_ne(counter_name(i), "");
@@ -138,6 +166,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, table, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tcase, two_counters);
+	tcase_add_test(tcase, one_after_the_other);
 	tcase_add_test(tcase, names);
 	suite_add_tcase(suite, tcase);
 	return tap_run(suite);

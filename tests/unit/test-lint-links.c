@@ -57,6 +57,22 @@ static const struct row rows[] = {
 	{"as expected", {E("eth0", "", 9000, 9000, .ipv6_mtu = 9000, .max_mtu = 9000)}, {}},
 	{"more than expected", {E("eth0", "", 9216, 9000)}, {}},
 	{"below expected", {E("eth0", "", 8999, 9000)}, {BELOW("eth0", NULL, 8999, 9000)}},
+	{"a VLAN below expected, though its parent is not", {L("eth0", "", 9000),
+		E("v", "vlan", 8000, 9000, ON(1))}, {BELOW("v", NULL, 8000, 9000)}},
+	{"a VLAN below expected, its parent elsewhere", {E("v", "vlan", 8000, 9000, .foreign = true)},
+		{BELOW("v", NULL, 8000, 9000)}},
+	{"a bond's member below expected", {E("a", "", 1500, 9000, OF(2)), L("bond0", "bond", 1500)},
+		{BELOW("a", "bond0", 1500, 9000)}},
+	{"a team's member below expected", {E("a", "", 1500, 9000, OF(2)), L("team0", "team", 1500)},
+		{BELOW("a", "team0", 1500, 9000)}},
+	{"a bridge's port below expected", {E("a", "", 1500, 9000, OF(2)), L("br0", "bridge", 1500)},
+		{BELOW("a", NULL, 1500, 9000)}},
+	{"as expected before a clamp of ours", {{.original_mtu = 9000, .expected_mtu = 9000,
+		.link = {.name = "eth0", .mtu = 1500, .ipv6_mtu = 1500, UP}},
+		L("v", "vlan", 9000, ON(1))}, {}},
+	{"IPv6 used less before a clamp of ours too", {{.original_mtu = 9000,
+		.link = {.name = "eth0", .mtu = 1500, .ipv6_mtu = 1400, UP}}},
+		{{FINDING_IPV6_MTU_BELOW_LINK, NOTE, "eth0", NULL, 1400, 9000, 0}}},
 	{"below expected, without carrier", {{.expected_mtu = 9000,
 		.link = {.name = "eth0", .mtu = 1500, .up = true}}}, {BELOW("eth0", NULL, 1500, 9000)}},
 	{"below expected, down", {{.expected_mtu = 9000, .link = {.name = "eth0", .mtu = 1500}}}, {}},
@@ -230,6 +246,13 @@ static const struct row rows[] = {
 		T("gre0", "gre", 1426, 2)}, {}},
 	{"a tunnel in a tunnel, too large", {L("eth0", "", 1500), T("vx0", "vxlan", 1450, 1),
 		T("gre0", "gre", 1476, 2)}, {TUNNEL(WARN, "gre0", "vx0", 1476, 1426, 24)}},
+	{"vxlan over IPv6 that uses all of the link", {L("eth0", "", 1500, .ipv6_mtu = 1500),
+		T("vx0", "vxlan", 1500, 1, IN6)}, {TUNNEL(WARN, "vx0", "eth0", 1500, 1430, 70)}},
+	{"vxlan whose route has room enough", {L("eth0", "", 1500), {.underlay = 1, .underlay_mtu = 9000,
+		.link = {.name = "vx0", .kind = "vxlan", .mtu = 1500, UP}}},
+		{TUNNEL(WARN, "vx0", "eth0", 1500, 1450, 50)}},
+	{"vxlan over a link without room for anything", {L("eth0", "", 50), T("vx0", "vxlan", 1500, 1)}, {}},
+	{"vxlan to this host itself", {L("lo", "", 1500, .loopback = true), T("vx0", "vxlan", 1500, 1)}, {}},
 	{"wireguard as by default", {L("eth0", "", 1500), L("wg0", "wireguard", 1420,
 		.tunnel = WRAP_FRAGMENTS)}, {}},
 	{"wireguard that fits", {L("eth0", "", 1500), L("wg0", "wireguard", 1440,
@@ -240,6 +263,11 @@ static const struct row rows[] = {
 		.tunnel = WRAP_FRAGMENTS | WRAP_IPV6)}, {TUNNEL(NOTE, "wg0", "eth0", 1421, 1420, 80)}},
 	{"wireguard that may use a larger link", {L("eth0", "", 1500), L("eth1", "", 9000),
 		L("wg0", "wireguard", 1500)}, {}},
+	{"wireguard that may use a larger link, listed first", {L("eth0", "", 9000), L("eth1", "", 1500),
+		L("wg0", "wireguard", 1500)}, {}},
+	{"wireguard beside a larger link that is down", {{.link = {.name = "eth0", .mtu = 9000}},
+		L("eth1", "", 1500), L("wg0", "wireguard", 1441, .tunnel = WRAP_FRAGMENTS)},
+		{TUNNEL(NOTE, "wg0", "eth1", 1441, 1440, 60)}},
 	{"wireguard in a container", {L("eth0", "veth", 1400), L("wg0", "wireguard", 1420)}, {}},
 	{"other kinds cost nobody knows what", {L("eth0", "", 1500), T("e0", "erspan", 9000, 1),
 		T("x0", "xfrm", 9000, 1)}, {}},
@@ -328,6 +356,24 @@ START_TEST(stacks)
 }
 END_TEST
 
+/* A link that is looked at alone shows what it shows among all, and nothing of it is changed. */
+START_TEST(one_as_all)
+{
+	struct host host, before;
+
+	host_init(&host, rows[_i].links);
+	before = host;
+	for (unsigned i = 0; i < host.roster.link_count; i++) {
+		host.links[i].findings.count = 0;
+		lint_one(&host.roster, &host.links[i]);
+		ck_assert_msg(findings_equal(&host.links[i].findings, &before.links[i].findings), "%s",
+			      rows[_i].what);
+		ck_assert(link_equal(&host.links[i].link, &before.links[i].link));
+		ck_assert_uint_eq(host.links[i].original_mtu, rows[_i].links[i].original_mtu);
+	}
+}
+END_TEST
+
 /* What was found once is gone with its cause. */
 START_TEST(findings_go_by_themselves)
 {
@@ -378,8 +424,14 @@ static const struct explained explained[] = {
 		L("bond0.7", "vlan", 9000, ON(2), OF(4)), L("br0", "bridge", 9000),
 		L("br0.5", "vlan", 9000, ON(4))}, 5, VERDICT_PARTIAL, DIRECTION_FORWARD, 1500, 0,
 		FINDING_MEMBER_DIFFERS},
+	{"a larger member", {L("a", "", 9000, OF(3)), L("b", "", 1500, OF(3)), L("bond0", "bond", 1500)},
+		3, HOLE, 1500, 0, NONE},
 	{"a VLAN above its parent", {L("eth0", "", 1500), L("v", "vlan", 9000, ON(1))}, 2, HOLE, 1504, 0,
 		FINDING_VLAN_ABOVE_PARENT},
+	{"a VLAN above its parent, and large packets get lost now and then", {L("eth0", "", 1500),
+		L("v", "vlan", 9000, ON(1))}, 2, VERDICT_LOSSY, DIRECTION_FORWARD, 1504, 0, NONE},
+	{"a VLAN above its parent, in a VRF", {L("eth0", "", 1500), L("v", "vlan", 9000, ON(1), OF(3)),
+		L("vrf0", "vrf", 65575)}, 2, HOLE, 1504, 0, FINDING_VLAN_ABOVE_PARENT},
 	{"the parent of that VLAN", {L("eth0", "", 1500), L("v", "vlan", 9000, ON(1))}, 1, HOLE, 1400, 0,
 		NONE},
 	{"a pair", {L("a", "veth", 9000, .pair = 2), L("b", "veth", 1500, .pair = 1)}, 1, HOLE, 1504, 0,
@@ -387,6 +439,14 @@ static const struct explained explained[] = {
 	{"a tunnel", VXLAN, 2, HOLE, 1450, 0, FINDING_TUNNEL_TOO_LARGE},
 	{"a tunnel that says so", VXLAN, 2, VERDICT_REDUCED, DIRECTION_FORWARD, 1450, 0,
 		FINDING_TUNNEL_TOO_LARGE},
+	{"a tunnel, and large packets get lost now and then", VXLAN, 2, VERDICT_LOSSY,
+		DIRECTION_FORWARD, 1450, 0, NONE},
+	{"a tunnel whose way is told with each packet", {L("br0", "bridge", 9000),
+		L("p0", "veth", 1500, OF(1)), T("vx0", "vxlan", 8950, 1, .tunnel = WRAP_EXTERNAL)}, 3,
+		HOLE, 1454, 0, NONE},
+	{"a bond at the other end of a veth", {L("bond0", "bond", 9000), L("p0", "veth", 1500, OF(1)),
+		L("o", "veth", 9000, OF(1), .pair = 4), L("i", "veth", 9000, .pair = 3)}, 4, HOLE, 1500, 0,
+		NONE},
 	{"not to the byte", VXLAN, 2, HOLE, 1451, 0, NONE},
 	{"below the tunnel", VXLAN, 1, HOLE, 1450, 0, NONE},
 	{"a bridge over a tunnel", {L("eth0", "", 1500), T("vx0", "vxlan", 1500, 1, OF(3)),
@@ -414,6 +474,17 @@ static const struct explained explained[] = {
 		1500, 1500, FINDING_LINK_BELOW_EXPECTED},
 	{"a link of which only the peer expects more", {L("eth0", "", 1500)}, 1,
 		VERDICT_MISCONFIGURED, DIRECTION_FORWARD, 1500, 1500, FINDING_LINK_BELOW_EXPECTED},
+	{"the link itself, and something else is to blame", {E("eth0", "", 1500, 9000)}, 1,
+		VERDICT_MISCONFIGURED, DIRECTION_FORWARD, 1500, 0, NONE},
+	{"the link itself, and a hole behind it", {E("eth0", "", 1500, 9000)}, 1, HOLE, 1400, 0, NONE},
+	{"the link itself, and less is to be had of it", {E("eth0", "", 1500, 9000)}, 1,
+		VERDICT_MISCONFIGURED, DIRECTION_FORWARD, 1400, 1400, FINDING_LINK_BELOW_EXPECTED},
+	{"the link below it", {E("eth0", "", 1500, 9000), L("v", "vlan", 1500, ON(1))}, 2,
+		VERDICT_MISCONFIGURED, DIRECTION_FORWARD, 1500, 1500, FINDING_LINK_BELOW_EXPECTED},
+	{"a link that has grown since", {L("eth0", "", 9000)}, 1, VERDICT_MISCONFIGURED,
+		DIRECTION_FORWARD, 1500, 1500, NONE},
+	{"a link that is gone", {L("eth0", "", 1500)}, 7, VERDICT_MISCONFIGURED, DIRECTION_FORWARD,
+		1500, 1500, NONE},
 	{"a bridge of which only the peer expects more", {L("br0", "bridge", 1400),
 		L("p", "", 1400, OF(1))}, 1, VERDICT_MISCONFIGURED, DIRECTION_FORWARD, 1400, 1400,
 		FINDING_BRIDGE_LOWERED_BY_PORT},
@@ -540,6 +611,73 @@ START_TEST(told_alone)
 }
 END_TEST
 
+/* Not before it may be told, however long it stands. */
+START_TEST(told_when_it_may_be)
+{
+	struct host host;
+	struct standing standing = {.link = 1, .since_usec = T0, .not_before_usec = LATE};
+	uint64_t again = 0;
+
+	host_with_small_port(&host);
+	standing.finding = host.links[0].findings.list[0];
+	tower_count_paths(&host.roster);
+	ck_assert_int_eq(explain_telling(&host.roster, &standing, LATE - 1, &again), TELL_LATER);
+	ck_assert_uint_eq(again, LATE);
+	ck_assert_int_eq(explain_telling(&host.roster, &standing, LATE, &again), TELL_ALONE);
+}
+END_TEST
+
+/* What is said of a link itself concerns those that leave by it, what is lost on no path nobody. */
+START_TEST(concerns_by_what_it_is)
+{
+	static const struct link_state links[LINKS_MOST] = {E("eth0", "", 1500, 9000),
+							    L("v", "vlan", 1500, ON(1))};
+	struct host host;
+	struct standing standing = {.link = 1};
+
+	host_init(&host, links);
+	standing.finding = host.links[0].findings.list[0];
+	explain_mark(&host.roster, &standing);
+	host.path.route.link = 1;
+	ck_assert(explain_concerns(&host.roster, &standing, &host.path));
+	host.path.route.link = 2;
+	ck_assert(!explain_concerns(&host.roster, &standing, &host.path));
+	standing.finding.id = FINDING_MEMBER_DIFFERS;
+	ck_assert(explain_concerns(&host.roster, &standing, &host.path));
+	host.path.route.link = 7; /* that is gone */
+	ck_assert(!explain_concerns(&host.roster, &standing, &host.path));
+	host.path.route.link = 1;
+	standing.finding.id = FINDING_INBOUND_OVERSIZE;
+	ck_assert(!explain_concerns(&host.roster, &standing, &host.path));
+	standing.link = 7;
+	explain_mark(&host.roster, &standing);
+	ck_assert(!host.links[0].reached && !host.links[1].reached);
+}
+END_TEST
+
+/* Two paths by one link and one by a link that is gone: only the one that is there carries. */
+START_TEST(carries_where_paths_leave)
+{
+	static const struct link_state links[LINKS_MOST] = {L("eth0", "", 1500), L("eth1", "", 1500)};
+	struct path paths[5] = {0};
+	struct host host;
+
+	host_init(&host, links);
+	host.peer.paths = paths;
+	host.peer.path_count = 5;
+	paths[1].route.link = 7;
+	paths[2].route.link = 2;
+	paths[3].route.link = 2;
+	paths[4].route.link = 7;
+	tower_count_paths(&host.roster);
+	ck_assert(!host.links[0].carries && host.links[1].carries);
+	tower_mark_above(&host.roster, 1);
+	ck_assert(!tower_has_paths(&host.roster));
+	tower_mark_above(&host.roster, 2);
+	ck_assert(tower_has_paths(&host.roster));
+}
+END_TEST
+
 START_TEST(held_back_while_a_path_is_measured)
 {
 	struct host host;
@@ -594,7 +732,11 @@ int main(void)
 	tcase_add_loop_test(test, explains, 0, sizeof(explained) / sizeof(explained[0]));
 	tcase_add_loop_test(test, concerns_what_stands_on_it, 0,
 			    sizeof(explained) / sizeof(explained[0]));
+	tcase_add_loop_test(test, one_as_all, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(test, told_alone);
+	tcase_add_test(test, told_when_it_may_be);
+	tcase_add_test(test, concerns_by_what_it_is);
+	tcase_add_test(test, carries_where_paths_leave);
 	tcase_add_test(test, held_back_while_a_path_is_measured);
 	tcase_add_test(test, one_fault_one_alert);
 	suite_add_tcase(suite, test);

@@ -80,6 +80,15 @@ static const struct path_row path_rows[] = {
 		.count = 1, .found = {{FINDING_RETURN_SMALLER, SEVERITY_NOTICE, 1500, 9000}}},
 	{"the way back of what did not pass", LINK(9000), PASSES(LESS, 1500),
 		.evidence.fragment = 1400},
+	{"the way back carries less of what arrived", LINK(9000), PASSES(LESS, 4000),
+		.evidence.return_passes = 1500, .count = 1,
+		.found = {{FINDING_RETURN_SMALLER, SEVERITY_NOTICE, 1500, 4000}}},
+	{"the way back carries all that arrived", LINK(9000), PASSES(LESS, 4000),
+		.evidence.return_passes = 4000},
+	{"echo alone ends", LINK(9000), PASSES(FULL, 9000), .evidence.echo_limit = 1472, .count = 1,
+		.found = {{FINDING_ECHO_LIMITED, SEVERITY_NOTICE, 1472, 9000}}},
+	{"the link has grown since, and IPv6 uses all of it", NARROW(1500, LINK_SMALLER),
+		.link = {UP, .mtu = 9000, .ipv6_mtu = 9000}},
 	{"all at once", NARROW(1400, LINK_SMALLER), LINK(1500), .route.mtu = 9000,
 		PASSES(FULL, 1400), .evidence.fragment = 1300, .count = 3,
 		.found = {{FINDING_LINK_BELOW_EXPECTED, SEVERITY_WARNING, 1500, 9000},
@@ -112,20 +121,29 @@ START_TEST(equal_only_in_everything)
 				.should = 1400, .from = {.family = 4}};
 	struct finding link = {.id = FINDING_IPV6_MTU_BELOW_LINK, .severity = SEVERITY_NOTICE,
 			       .is = 1500, .should = 1400, .link = "eth0"};
-	struct finding others[] = {wrong, wrong, wrong, link, link, wrong};
+	struct finding others[] = {wrong, wrong, wrong, link, link, wrong, link, link, link, link, link};
 
 	others[0].severity = SEVERITY_WARNING;
 	others[1].is = 1;
 	others[2].should = 1;
 	strcpy(others[3].link, "eth1");
 	others[5].from.bytes[0] = 1;
+	strcpy(others[6].other, "eth1");
+	others[7].number = 1;
+	others[8].origin = IPV6_ORIGIN_ROUTER;
+	others[9].cause = 1;
+	others[10].locked = true;
 	ck_assert(finding_equal(&wrong, &wrong));
 	ck_assert(finding_equal(&link, &others[4]));
 	ck_assert_str_eq(finding_link(&link), "eth0");
 	ck_assert_str_eq(finding_link(&wrong), "");
+	ck_assert_str_eq(finding_other(&others[6]), "eth1");
+	ck_assert_str_eq(finding_other(&wrong), "");
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		ck_assert(!finding_equal(&wrong, &others[i]));
 	ck_assert(!finding_equal(&link, &others[3]));
+	for (unsigned i = 6; i < sizeof(others) / sizeof(others[0]); i++)
+		ck_assert_msg(!finding_equal(&link, &others[i]), "%u", i);
 }
 END_TEST
 
@@ -168,6 +186,40 @@ START_TEST(none_is_left_out_without_a_word)
 }
 END_TEST
 
+/* What makes room for something worse is counted as what it is. */
+START_TEST(the_worst_that_is_left_out)
+{
+	struct findings findings = {0};
+	struct finding finding = finding_make(FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL);
+	const struct finding *more = &findings.list[FINDINGS_LARGEST - 1];
+
+	findings_add(&findings, &finding);
+	finding.severity = SEVERITY_WARNING;
+	for (unsigned i = 0; i < FINDINGS_LARGEST; i++)
+		findings_add(&findings, &finding);
+	ck_assert_int_eq(more->id, FINDING_MORE);
+	ck_assert_int_eq(more->severity, SEVERITY_WARNING);
+	findings = (struct findings){0};
+	finding.severity = SEVERITY_NOTICE;
+	for (unsigned i = 0; i < 3; i++)
+		findings_add(&findings, &finding);
+	finding.severity = SEVERITY_WARNING;
+	for (unsigned i = 0; i < FINDINGS_LARGEST - 2; i++)
+		findings_add(&findings, &finding);
+	ck_assert_int_eq(more->severity, SEVERITY_NOTICE);
+	/* the notices went first; now a warning has to */
+	finding.severity = SEVERITY_CRITICAL;
+	for (unsigned i = 0; i < 2; i++)
+		findings_add(&findings, &finding);
+	ck_assert_int_eq(more->severity, SEVERITY_WARNING);
+	ck_assert_uint_eq(findings.count - 1 + more->is, 3 + FINDINGS_LARGEST - 2 + 2);
+	/* and one more of those that found no room is none that is worse */
+	finding.severity = SEVERITY_NOTICE;
+	findings_add(&findings, &finding);
+	ck_assert_int_eq(more->severity, SEVERITY_WARNING);
+}
+END_TEST
+
 START_TEST(joined_each_once)
 {
 	struct finding one = finding_make(FINDING_RETURN_SMALLER, SEVERITY_NOTICE, NULL), two = one;
@@ -191,6 +243,9 @@ START_TEST(found_by_id)
 
 	ck_assert_ptr_eq(findings_find(&findings, FINDING_RETURN_SMALLER), &findings.list[1]);
 	ck_assert_ptr_null(findings_find(&findings, FINDING_LINK_BELOW_EXPECTED));
+	ck_assert_ptr_null(findings_explaining(&findings));
+	findings.list[1].explains = true;
+	ck_assert_ptr_eq(findings_explaining(&findings), &findings.list[1]);
 }
 END_TEST
 
@@ -203,6 +258,7 @@ int main(void)
 	tcase_add_test(test, equal_only_in_everything);
 	tcase_add_test(test, found_by_id);
 	tcase_add_loop_test(test, none_is_left_out_without_a_word, 0, 40);
+	tcase_add_test(test, the_worst_that_is_left_out);
 	tcase_add_test(test, joined_each_once);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);

@@ -151,6 +151,13 @@ START_TEST(first_dump)
 			 links_by_name(scene.links, "v1")->index);
 	ck_assert_ptr_eq(links_by_index(scene.links, link->index), link);
 	ck_assert_ptr_null(links_by_index(scene.links, 4711));
+	/* a zone: a name, or an index, but not a name that begins like one */
+	ck_assert_ptr_eq(links_by_zone(scene.links, "v0"), link);
+	ck_assert_str_eq(links_by_zone(scene.links, "1")->name, "lo");
+	ck_assert_ptr_null(links_by_zone(scene.links, "1g-modem"));
+	ck_assert_ptr_null(links_by_zone(scene.links, "gone"));
+	ck_assert_ptr_null(links_by_zone(scene.links, ""));
+	ck_assert_ptr_null(links_by_zone(scene.links, "4294967297"));
 }
 END_TEST
 

@@ -413,6 +413,33 @@ START_TEST(lengths)
 }
 END_TEST
 
+__attribute__((noinline)) static void stack_fill(uint8_t with)
+{
+	volatile uint8_t bytes[2048];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = with;
+}
+
+/* What is sent says the same whatever was in memory before. */
+START_TEST(nothing_of_ours_is_sent)
+{
+	const struct address addresses[2] = {
+		{.family = ADDRESS_IPV4, .bytes = {192, 0, 2, 1}},
+		{.family = ADDRESS_IPV6, .bytes = {0x20, 0x01, 0x0d, 0xb8}},
+	};
+	uint8_t sent[2][256] = {{0}};
+	size_t length = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		stack_fill(i ? 0xa5 : 0x5a);
+		length = connection_filter_write(addresses, 2, sent[i]);
+	}
+	ck_assert_uint_le(length, sizeof(sent[0]));
+	ck_assert_mem_eq(sent[0], sent[1], length);
+}
+END_TEST
+
 START_TEST(refused)
 {
 	struct connection is = {.mss = 77};
@@ -458,6 +485,7 @@ int main(void)
 	tcase_add_test(tests, ten_thousand);
 	tcase_add_test(tests, whole_message);
 	tcase_add_test(tests, lengths);
+	tcase_add_test(tests, nothing_of_ours_is_sent);
 	tcase_add_test(tests, refused);
 	suite_add_tcase(suite, tests);
 	return netns_main(suite);

@@ -99,6 +99,15 @@ static const struct stack_row stack_rows[] = {
 	{"macvlan", {{ETH}, {.index = 2, .kind = "macvlan", .parent = 1, .mtu = 9000}}, 0, 2, {1500, 1500}},
 	{"a VLAN that is smaller already", {{ETH}, {.index = 2, .kind = "vlan", .parent = 1, .mtu = 1400}},
 		0, 1, {1500}},
+	{"every kind that follows", {{ETH}, {.index = 2, .kind = "macvtap", .parent = 1, .mtu = 9000},
+		{.index = 3, .kind = "ipvlan", .parent = 1, .mtu = 9000},
+		{.index = 4, .kind = "ipvtap", .parent = 1, .mtu = 9000}}, 0, 4, {1500, 1500, 1500, 1500}},
+	{"a member of what stands on it", {{ETH}, {.index = 2, .kind = "vlan", .parent = 1, .mtu = 9000},
+		{.index = 3, .mtu = 9000, .master = 2}}, 0, 2, {1500, 1500}},
+	{"vxlan as large as its parent", {{ETH}, {.index = 2, .kind = "vxlan", .parent = 1, .mtu = 9000}},
+		0, 2, {1500, 1430}},
+	{"vxlan larger than its parent", {{ETH}, {.index = 2, .kind = "vxlan", .parent = 1, .mtu = 9100}},
+		0, 2, {1500, 1430}},
 	{"vxlan by its difference", {{ETH}, {.index = 2, .kind = "vxlan", .parent = 1, .mtu = 8950}},
 		0, 2, {1500, 1450}},
 	{"vxlan that was never fitted", {{ETH}, {.index = 2, .kind = "vxlan", .parent = 1, .mtu = 4000}},
@@ -112,6 +121,7 @@ static const struct stack_row stack_rows[] = {
 		-EOPNOTSUPP, 0, {0}},
 	{"a bond", {{ETH, .type = LINK_BOND}, {.index = 2, .mtu = 9000, .master = 1},
 		{.index = 3, .kind = "vlan", .parent = 1, .mtu = 9000}}, 0, 3, {1500, 1500, 1500}},
+	{"a team", {{ETH, .type = LINK_TEAM}, {.index = 2, .mtu = 9000, .master = 1}}, 0, 2, {1500, 1500}},
 	{"a bond of a larger member", {{ETH, .type = LINK_BOND}, {.index = 2, .mtu = 9000, .master = 1},
 		{.index = 3, .mtu = 9216, .master = 1}}, -EOPNOTSUPP, 0, {0}},
 	{"a bond of a member that is as small already", {{ETH, .type = LINK_BOND},
@@ -121,6 +131,7 @@ static const struct stack_row stack_rows[] = {
 	{"a bridge's port stands on it", {{ETH},
 		{.index = 2, .kind = "vlan", .parent = 1, .mtu = 9000, .master = 3},
 		{.index = 3, .kind = "bridge", .mtu = 9000}}, -EOPNOTSUPP, 0, {0}},
+	{"of a master elsewhere", {{ETH, .master = 9}}, 0, 1, {1500}},
 	{"in a VRF", {{ETH, .master = 2}, {.index = 2, .kind = "vrf", .mtu = 65575}}, 0, 1, {1500}},
 	{"an IPv6 MTU of its own", {{ETH, .ipv6_mtu = 4000}}, -EBUSY, 0, {0}},
 	{"an IPv6 MTU of a child's own", {{ETH, .ipv6_mtu = 9000},
@@ -165,6 +176,19 @@ START_TEST(a_child_with_ipv6_needs_1280)
 
 	ck_assert_int_eq(plan(&row, 1330, &stack), 0);
 	ck_assert_int_eq(plan(&row, 1329, &stack), -ERANGE);
+}
+END_TEST
+
+/* Nothing is left for what lies in a tunnel. */
+START_TEST(no_room_for_a_tunnel)
+{
+	const struct stack_row row = {"", {{ETH}, {.index = 2, .kind = "vxlan", .parent = 1, .mtu = 8950}},
+				      0, 0, {0}};
+	struct stack stack;
+
+	ck_assert_int_eq(plan(&row, 51, &stack), 0);
+	ck_assert_uint_eq(stack.list[1].after, 1);
+	ck_assert_int_eq(plan(&row, 50, &stack), -EOPNOTSUPP);
 }
 END_TEST
 
@@ -246,6 +270,10 @@ START_TEST(a_record_is_whole_or_none)
 		"mtuwatchd clamp 1\neth0 3 9000 0\nend\n",
 		"mtuwatchd clamp 1\neth0 3 9000\nend\n",
 		"mtuwatchd clamp 1\neth0 3 9000 1500 7\nend\n",
+		"mtuwatchd clamp 1\neth0 3 9000 1500 \nend\n",
+		"mtuwatchd clamp 1\neth0 4294967299 9000 1500\nend\n",
+		"mtuwatchd clamp 1\neth0 3 4294976296 1500\nend\n",
+		"mtuwatchd clamp 1\neth0 3 9000 -4294965796\nend\n",
 		"mtuwatchd clamp 1\na/b 3 9000 1500\nend\n",
 		"mtuwatchd clamp 1\nsixteen-letters- 3 9000 1500\nend\n",
 	};
@@ -311,6 +339,7 @@ int main(void)
 	tcase_add_test(tests, who_stands_on_it_speaks_against_it);
 	tcase_add_loop_test(tests, what_stands_on_it, 0, COUNT(stack_rows));
 	tcase_add_test(tests, a_child_with_ipv6_needs_1280);
+	tcase_add_test(tests, no_room_for_a_tunnel);
 	tcase_add_test(tests, too_many);
 	tcase_add_test(tests, a_clamped_link_hides_recovery);
 	tcase_add_test(tests, a_record_is_whole_or_none);

@@ -293,6 +293,66 @@ START_TEST(change)
 }
 END_TEST
 
+/* What lies behind a route that is smaller than its link changes all the same. */
+START_TEST(changes_behind_the_route)
+{
+	struct scene scene;
+
+	scene_init(&scene, ADDRESS_IPV4);
+	scene.route.mtu = 8000;
+	scene_look(&scene);
+	ck_assert(!scene_look(&scene));
+	scene.link.mtu = 9216;
+	ck_assert(scene_look(&scene));
+	scene.route.error = -ENETUNREACH;
+	scene_look(&scene);
+	ck_assert(!scene_look(&scene));
+	scene.route.error = -EHOSTUNREACH;
+	ck_assert(scene_look(&scene));
+}
+END_TEST
+
+struct clamped_row {
+	const char *what;
+	uint32_t asked, route_clamp;
+	bool wrong_link;
+	uint32_t expected, clamp;
+	enum reason narrow;
+};
+
+static const struct clamped_row clamped_rows[] = {
+	{"as before", 0, 0, false, 9000, 1500, REASON_NONE},
+	{"less is asked for", 4000, 0, false, 4000, 1500, REASON_NONE},
+	{"just that is asked for", 9000, 0, false, 9000, 1500, REASON_NONE},
+	{"more than the link ever had", 9216, 0, false, 9216, 1500, REASON_LINK_SMALLER},
+	{"the route is clamped lower still", 0, 1400, false, 9000, 1400, REASON_NONE},
+	{"the route was clamped before", 0, 4000, false, 9000, 1500, REASON_NONE},
+	{"it is not the wanted link", 0, 0, true, 9000, 1500, REASON_WRONG_LINK},
+};
+
+/* A clamp of ours on the link changes nothing of what is expected. */
+START_TEST(clamped_link)
+{
+	const struct clamped_row *row = &clamped_rows[_i];
+	struct scene scene;
+	const struct path_facts *facts = &scene.path.facts;
+
+	scene_init(&scene, ADDRESS_IPV4);
+	scene.link.mtu = 1500;
+	scene.around.clamped_from = 9000;
+	scene.around.wanted = &scene.wanted;
+	scene.around.wrong_link = row->wrong_link;
+	scene.settings.expect_mtu = row->asked;
+	scene.route.clamp_mtu = row->route_clamp;
+	scene_look(&scene);
+	ck_assert(facts->link_clamped);
+	ck_assert_msg(facts->expected == row->expected, "%s: %u", row->what, facts->expected);
+	ck_assert_msg(facts->clamp_mtu == row->clamp, "%s: %u", row->what, facts->clamp_mtu);
+	ck_assert_msg(facts->narrow == row->narrow, "%s: %d", row->what, facts->narrow);
+	ck_assert_uint_eq(facts->capacity, 1500);
+}
+END_TEST
+
 /* The kernel was told by its own tunnel: as good as a router's word. */
 START_TEST(kernel_knows)
 {
@@ -341,6 +401,9 @@ int main(void)
 	tcase_add_test(test, tiny_link);
 	tcase_add_loop_test(test, trouble, 0, sizeof(troubles) / sizeof(troubles[0]));
 	tcase_add_loop_test(test, change, 0, sizeof(changes) / sizeof(changes[0]));
+	tcase_add_test(test, changes_behind_the_route);
+	tcase_add_loop_test(test, clamped_link, 0,
+			    sizeof(clamped_rows) / sizeof(clamped_rows[0]));
 	tcase_add_test(test, kernel_knows);
 	tcase_add_test(test, link_local);
 	suite_add_tcase(suite, test);
