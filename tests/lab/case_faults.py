@@ -31,7 +31,7 @@ ERRORS = ("EPERM", "EINTR", "EIO", "EAGAIN", "ENOMEM", "EINVAL", "EMFILE", "ENOS
 NEVER_FAIL = {"arch_prctl", "brk", "clock_gettime", "execve", "exit", "exit_group", "futex", "getpid",
               "gettid", "restart_syscall", "rseq", "rt_sigreturn", "set_robust_list",
               "set_tid_address"}
-FIRST_OF_MAIN = '"/dev/null", O_RDWR'  # what is before that is the dynamic linker's
+FIRST_OF_MAIN = '"/dev/null", O_RDONLY'  # what is before that is the dynamic linker's
 SELDOM = {"connect": 3}  # one every two seconds: no more of them in a row
 
 
