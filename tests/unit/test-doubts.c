@@ -157,6 +157,32 @@ START_TEST(dead_flows)
 }
 END_TEST
 
+/* Flows take turns before one of them is blamed; the first that fails alone ends that. */
+START_TEST(many_bad_flows_are_soon_told)
+{
+	struct world world;
+	struct life life;
+	uint64_t began;
+
+	world_clean(&world, first_seed() * 79);
+	world.kinds = SYN;
+	life_init(&life, &world);
+	life.settings.method = METHOD_TCP;
+	life.path.flow_count = FLOWS_MOST;
+	life_run(&life, &world, 3);
+	began = world.now;
+	for (unsigned flow = 1; flow < FLOWS_MOST; flow++)
+		world.limit_flow[flow] = _i == 0 ? 1500 : 0;
+	world.flows_dead = _i == 0 ? 0 : 0xfe;
+	while (life.path.announced.verdict != VERDICT_PARTIAL && life.path.rounds < 20)
+		life_run(&life, &world, life.path.rounds + 1);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_PARTIAL);
+	ck_assert_uint_eq(life.path.flows_faulty, FLOWS_MOST - 1);
+	ck_assert_msg(world.now - began < life.settings.interval_usec + 20 * USEC_PER_SEC,
+		      "%lu ms", (world.now - began) / 1000);
+}
+END_TEST
+
 /* One packet a second for all flows: the first ones are soon known, the others come in turn. */
 START_TEST(many_flows_by_udp)
 {
@@ -593,6 +619,7 @@ int main(void)
 	tcase_add_loop_test(all, dead_flows, 0, 4);
 	tcase_add_loop_test(all, many_flows_by_udp, 0, 4);
 	tcase_add_loop_test(all, flows_by_echo_prove_little, 0, 2);
+	tcase_add_loop_test(all, many_bad_flows_are_soon_told, 0, 2);
 	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
 	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
