@@ -76,7 +76,16 @@ ELSEWHERE = {
     "sudo CC=clang ./run test": "whoever changes C: it is this suite again",
     "sudo ./run test --fresh": "it is the fresh suite",
     "sudo ./run test --soak": "an hour: tests/lab/soak.py",
-    "sudo ./run test --clamps": "tests/lab/clamps.py",
+    "sudo ./run test --clamps": "tests/lab/clamps.py; in short the lab's clamp-crash, -fail and -link-crash",
+    "sudo ./run test --year": "the unit suite, some days of it",
+    "sudo ./run test --faults": "tests/lab/faults.py; in short the lab's faults",
+    "sudo ./run test --fuzz": "tests/fuzz/long.py; in short the fuzz suite",
+    "sudo ./run test --forge": "tests/lab/forge.py; in short the lab's forge",
+    "sudo ./run test --flood": "this suite's cases_flood, for a minute",
+    "sudo ./run test --coverage": "other suites, built and counted otherwise",
+    "sudo ./run test --memcheck": "other suites, under valgrind",
+    "sudo ./run test --analyse": "reads the sources: tests/analyse.py",
+    "ninja -C build && sudo tests/bench/bench.py many scale": "figures of a machine, which no test asserts",
     "apt-get install gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libmount-dev libnl-3-dev "
     "libnl-route-3-dev libnl-idiag-3-dev libinih-dev libjson-c-dev libcap-dev libsmartcols-dev":
         "the fresh suite, case_install; compared with what ./run installs below",

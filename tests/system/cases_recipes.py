@@ -148,7 +148,7 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 def case_recipes_printed():
     """recipes: as they are printed so they are copied, and every message of the catalog is among them"""
-    with open(f"{prefix()}/lib/systemd/catalog/mtuwatchd.catalog", encoding="utf-8") as catalog:
+    with open("/usr/lib/systemd/catalog/mtuwatchd.catalog", encoding="utf-8") as catalog:
         ids = {line.split()[1] for line in catalog if line.startswith("-- ")}
     table = dict(line.split("  ", 1) for line in commands("MESSAGES")[0].splitlines())
     expect_equal("messages", set(table), ids)
