@@ -540,7 +540,8 @@ def trial_ends(lab, how):
     limit(s1, 1500)
     peers = {"san": {"Address": B["ipv4"], "ExpectMTU": 9000},
              "calm": {"Address": B["ipv6"], "Clamp": "off"}}
-    daemon, folder = begin(lab, a, config(peers, **QUICK))
+    # more tries make a trial long enough to meet it
+    daemon, folder = begin(lab, a, config(peers, Tries=6, **QUICK))
     wait_mtu(daemon, a, 1500)
     daemon.wait("a trial", lambda: mtus(a)["eth0"] == 9000 and len(clamps(a)) == 2)
     if how == "release":

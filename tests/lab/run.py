@@ -8,6 +8,7 @@ usage: run.py [-jN] [-l] [CASE…]     a case is named by the beginning of its n
 import argparse
 import concurrent.futures
 import importlib
+import itertools
 import os
 import signal
 import subprocess
@@ -29,6 +30,8 @@ FIRST = ("soak", "case_flows", "case_doubts", "case_methods", "case_ways", "case
 MODULES = FIRST + tuple(sorted(name[:-3] for name in os.listdir(HERE) if name.startswith("case_") and
                               name.endswith(".py") and name[:-3] not in FIRST))
 LONGEST = 240 * daemon.PATIENCE  # seconds for one case
+# They measure what this machine's processor can do: after all others, and one at a time.
+ALONE = ("measure-gain", "measure-offloads")
 SKIPPED = 77
 
 
@@ -116,7 +119,7 @@ def tell(number, name, result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-j", type=int, default=6 * (os.cpu_count() or 1), metavar="N",
+    parser.add_argument("-j", type=int, default=8 * (os.cpu_count() or 1), metavar="N",
                         help="cases at the same time; they wait most of it")
     parser.add_argument("-l", action="store_true", help="only list the cases")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -148,8 +151,11 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         try:
-            runs = pool.map(lambda c: child(c.name), chosen)
-            for number, (case, result) in enumerate(zip(chosen, runs), 1):
+            together = [c for c in chosen if c.name not in ALONE]
+            alone = [c for c in chosen if c.name in ALONE]
+            runs = itertools.chain(pool.map(lambda c: child(c.name), together),
+                                   (child(c.name) for c in alone))
+            for number, (case, result) in enumerate(zip(together + alone, runs), 1):
                 tell(number, f"{case.name} {case.title}", result)
                 failed += result[0] not in (0, SKIPPED)
         except KeyboardInterrupt:

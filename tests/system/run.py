@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.dirname(HERE))
 sys.dont_write_bytecode = True
 import packages  # noqa: E402
-from root import UNITS, prepare, write  # noqa: E402
+from root import EMPTIED, UNITS, prepare, write  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HERE, "..", "..", "build"))
 PACKAGES = os.environ.get("PACKAGES", "").split(":") if "PACKAGES" in os.environ else []
@@ -140,13 +140,19 @@ def root_mount(scratch):
     return root
 
 
+def sources_shown():
+    """Source and build, where the container would not see them: what it writes there is gone with it."""
+    paths = {os.path.abspath(os.path.join(HERE, "..", "..")), os.path.abspath(BUILD)}
+    return [f"--overlay={path}::{path}" for path in sorted(paths) if path.split("/")[1] in EMPTIED]
+
+
 def container_start(root, console):
     # where a build that counts its lines keeps the counts
     counts = [f"--bind={os.path.abspath(BUILD)}"] if "b_coverage" in build_instrumented() else []
     return subprocess.Popen(
         ["systemd-nspawn", "-q", "-D", root, "--private-network", "--register=no", "--keep-unit",
          "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
-         "--capability=all", "--console=pipe", *counts, "-b"],
+         "--capability=all", "--console=pipe", *sources_shown(), *counts, "-b"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
 
