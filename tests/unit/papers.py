@@ -88,6 +88,27 @@ def options_of_the_tool():
     return options_of(sys.argv[2], "mtuwatchctl.1")
 
 
+def verbs():
+    """mtuwatchctl: help, manual and completions have the same verbs"""
+    done = subprocess.run([sys.argv[2], "--help"], capture_output=True, text=True, check=True)
+    there = re.findall(r"^ {2}([a-z]+) ", done.stdout, flags=re.M)
+    manual = "\n".join(headings(section(page("mtuwatchctl.1"), "VERBS")))
+    wrong = same("mtuwatchctl --help, manual", there, re.findall(r"^(?:\.B )?([a-z]+)", manual, flags=re.M))
+    for name, pattern in (("mtuwatchctl.bash", r"verbs='(.*)'"), ("mtuwatchctl.fish", r"-l verbs (.*)"),
+                          ("_mtuwatchctl", r"(?s)    verbs=\(\n(.*?)\n    \)")):
+        told = re.search(pattern, read("conf", "completions", name)).group(1)
+        told = re.findall(r"'(\w+):", told) if name.startswith("_") else told.split()
+        wrong += same(f"mtuwatchctl --help, {name}", there, told)
+    return wrong
+
+
+def packages():
+    """README: a build needs what ./run installs for it"""
+    told = read("README.md").split("    apt-get install ", 1)[1].split("\n\n", 1)[0]
+    there = " ".join(re.findall(r'^PACKAGES_(?:BUILD|GCC)="([^"]*)"', read("run"), flags=re.M))
+    return same("run, README", there.split(), told.replace("\\", " ").split())
+
+
 def properties():
     """org.mtuwatch1(5): properties, methods and signals are those of the XML, with their types"""
     wrong = []
@@ -105,10 +126,11 @@ def properties():
 
 
 def findings():
-    """org.mtuwatch1(5): every finding is explained"""
+    """org.mtuwatch1(5), catalog: every finding is explained"""
     there = re.findall(r'return "([a-z0-9-]+)"', part("daemon/face/words.c", "*words_finding("))
     told = re.findall(r"^\.TP\n\.B (\S+)$", section(page("org.mtuwatch1.5"), "FINDINGS"), flags=re.M)
-    return same("words, manual", there, told)
+    catalog = set(re.findall(r"^([a-z0-9-]+)", read("systemd", "mtuwatchd.catalog"), flags=re.M))
+    return same("words, manual", there, told) + same("words, catalog", there, catalog & set(there))
 
 
 def errors():
@@ -138,7 +160,8 @@ def messages():
 
 def metrics():
     """mtuwatchd.conf(5): every metric is explained"""
-    return same("metrics, manual", re.findall(r'\{"(mtuwatchd_\w+)"', read("daemon", "face", "metrics_text.c")),
+    there = re.findall(r'\{"(mtuwatchd_\w+)"', read("daemon", "face", "metrics_text.c"))
+    return same("metrics, manual", there,
                 re.findall(r"\bmtuwatchd_[a-z_]+", section(page("mtuwatchd.conf.5"), "METRICS")))
 
 
@@ -158,8 +181,8 @@ def nothing_twice():
     return [f"{name}: {run}" for name in PAGES for run in said_twice(page(name))]
 
 
-CHECKS = (switches_of_run, options_of_the_daemon, options_of_the_tool, properties, findings, errors,
-          fields, messages, metrics, nothing_twice)
+CHECKS = (switches_of_run, options_of_the_daemon, options_of_the_tool, verbs, packages, properties,
+          findings, errors, fields, messages, metrics, nothing_twice)
 
 
 def main():
