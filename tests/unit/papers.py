@@ -3,6 +3,7 @@
 """papers.py MTUWATCHD MTUWATCHCTL: README, manual, help and completions name what is there, all of
 it and nothing else. Reads the sources; speaks TAP."""
 
+import itertools
 import os
 import re
 import subprocess
@@ -102,11 +103,14 @@ def verbs():
     return wrong
 
 
-def packages():
-    """README: a build needs what ./run installs for it"""
-    told = read("README.md").split("    apt-get install ", 1)[1].split("\n\n", 1)[0]
-    there = " ".join(re.findall(r'^PACKAGES_(?:BUILD|GCC)="([^"]*)"', read("run"), flags=re.M))
-    return same("run, README", there.split(), told.replace("\\", " ").split())
+def folders():
+    """README: an installation is built in a folder that ./run has not set up otherwise before"""
+    kinds = re.findall(r"build\+=(-[a-z]+)", part("run", "build_folder()\n"))
+    taken = {"build" + "".join(some) for count in range(len(kinds) + 1)
+             for some in itertools.combinations(kinds, count)}
+    told = re.findall(r"^ +meson (?:setup|install -C) (\S+)", read("README.md"), flags=re.M)
+    return [f"{name}: is ./run's" for name in told if name in taken] + \
+        same("set up, installed", told[:1], told[1:])
 
 
 def properties():
@@ -181,7 +185,7 @@ def nothing_twice():
     return [f"{name}: {run}" for name in PAGES for run in said_twice(page(name))]
 
 
-CHECKS = (switches_of_run, options_of_the_daemon, options_of_the_tool, verbs, packages, properties,
+CHECKS = (switches_of_run, options_of_the_daemon, options_of_the_tool, verbs, folders, properties,
           findings, errors, fields, messages, metrics, nothing_twice)
 
 
