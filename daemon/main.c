@@ -195,7 +195,7 @@ static int run_release(void)
 {
 	int r = release_all(stdout);
 
-	if (r == -EPERM) {
+	if (r == -EPERM || r == -EACCES) {
 		fputs("mtuwatchd: CAP_NET_ADMIN is needed to take clamps off: run as root\n", stderr);
 		return EXIT_PRIVILEGE;
 	}

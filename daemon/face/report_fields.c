@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one table of what can be told of a peer, a path and a link; the bus and JSON are made from
- * it. What this version does not measure has its neutral value here, so that nobody has to ask
- * whether a property exists.
+ * The one table of what can be told of a peer and a path; the bus and JSON are made from it. What is
+ * not known of one has its neutral value, so that nobody has to ask whether a property exists.
  */
 #include "report.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What can be told of a link; the bus and JSON are made from this table. What this version does
- * not know (a clamp) has its neutral value.
+ * What can be told of a link; the bus and JSON are made from this table. What is not known of one
+ * has its neutral value.
  */
 #include "report.h"
 

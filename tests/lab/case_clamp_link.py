@@ -2,6 +2,7 @@
 """Clamps of whole links: who has a say, what stands on the link, records, trials, and others."""
 
 import os
+import subprocess
 
 from case_clamp import CLAMPED, RELEASED, YIELDED, Transfer, clamps, refused, release, state
 from cases import black_hole, case, consistent, equal, start
@@ -282,6 +283,16 @@ def record(lab):
         equal("its end", daemon.stop(), 0)
 
 
+def without_privilege(daemon, *words):
+    """The daemon's command line, typed by somebody who may not even read the records."""
+    shell = daemon.shell(*words)
+    at = len(shell) - len(words) - 1
+    shell[at:at] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = subprocess.run(shell, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                          env=daemon.environment(), check=False)
+    return done.returncode, done.stderr
+
+
 @case("clamp-link-release", "--release undoes a link without a daemon; Clamp=off at the next start too")
 def offline(lab):
     a, _, s1 = switched(lab)
@@ -292,6 +303,12 @@ def offline(lab):
     wait_mtu(daemon, a, 1500)
     equal("its end", daemon.stop(), 0)
     equal("after a stop", mtus(a)["eth0"], 1500)
+    for mode in (0o700, 0o755):
+        os.chmod(lab.directory, mode)
+        status, said = without_privilege(daemon, "--release")
+        equal(f"--release by anybody, who is told {said!r}", status, 77)
+        assert "run as root" in said, said
+        equal("after that", mtus(a)["eth0"], 1500)
     status, said, _ = daemon.once("--release")
     equal("--release", status, 0)
     assert "9000" in said, said

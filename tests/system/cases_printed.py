@@ -89,8 +89,8 @@ ELSEWHERE = {
     "apt-get install gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libmount-dev libnl-3-dev "
     "libnl-route-3-dev libnl-idiag-3-dev libinih-dev libjson-c-dev libcap-dev libsmartcols-dev":
         "the fresh suite, case_install; compared with what ./run installs below",
-    "meson setup build --prefix=/usr": "the fresh suite, case_install",
-    "meson install -C build": "the fresh suite, case_install",
+    "meson setup build-install --prefix=/usr": "the fresh suite, case_install",
+    "meson install -C build-install": "the fresh suite, case_install",
     "dpkg-buildpackage -us -uc -b": "the package suite",
     "mtuwatchctl explain san": "the demo; compared with what README prints below",
     "mtuwatchctl monitor": "case_ctl_monitor: it does not end by itself",
