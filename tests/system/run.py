@@ -140,13 +140,10 @@ def root_mount(scratch):
     return root
 
 
-def sources_shown(root):
-    """Source and build, where the container would not see them: what it writes there is gone with it."""
+def sources_shown():
+    """Source and build, where the container would not see them."""
     paths = {os.path.abspath(os.path.join(HERE, "..", "..")), os.path.abspath(BUILD)}
-    hidden = sorted(path for path in paths if path.split("/")[1] in EMPTIED)
-    for path in hidden:
-        os.makedirs(root + path, exist_ok=True)
-    return [f"--overlay={path}::{path}" for path in hidden]
+    return [f"--bind={path}" for path in sorted(paths) if path.split("/")[1] in EMPTIED]
 
 
 def container_start(root, console):
@@ -155,7 +152,7 @@ def container_start(root, console):
     return subprocess.Popen(
         ["systemd-nspawn", "-q", "-D", root, "--private-network", "--register=no", "--keep-unit",
          "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
-         "--capability=all", "--console=pipe", *sources_shown(root), *counts, "-b"],
+         "--capability=all", "--console=pipe", *sources_shown(), *counts, "-b"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
 
