@@ -180,6 +180,30 @@ static void check_share_reports(struct check *check)
 			flow_take_report(check, &check->rounds[i].evidence);
 }
 
+/* A peer that limits its answers had none left for this flow, or for no more than the small ones. */
+static bool flow_dried_up(const struct check *check, const struct evidence *evidence)
+{
+	if (evidence->outcome == OUTCOME_UNDECIDED)
+		return evidence->dried_up;
+	return check->settings.flow_count > 1 && evidence_is_silent(check, evidence) &&
+	       evidence->passes <= check->settings.round.control;
+}
+
+/* Then what other flows lacked they may have lacked for the same reason. */
+static void check_doubt_limited(struct check *check)
+{
+	struct check_result *result = &check->result;
+	bool dried_up = false;
+
+	for (unsigned i = 0; i < check->settings.flow_count; i++)
+		dried_up |= check_asks(check, i) && check->rounds[i].done &&
+			    flow_dried_up(check, &check->rounds[i].evidence);
+	if (!dried_up || check->settings.round.gentle || result->main.outcome != OUTCOME_LESS)
+		return;
+	result->main.outcome = OUTCOME_UNDECIDED;
+	result->main.dried_up = true;
+}
+
 static void check_collect(struct check *check)
 {
 	struct check_result *result = &check->result;
@@ -196,6 +220,7 @@ static void check_collect(struct check *check)
 		if (check_asks(check, i))
 			check_collect_flow(check, i, alive);
 	result->main = check->rounds[result->flow].evidence;
+	check_doubt_limited(check);
 }
 
 static void check_collect_loss(struct check *check)

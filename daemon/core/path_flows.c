@@ -48,7 +48,9 @@ static unsigned flows_next(const struct path *path, uint64_t chosen, unsigned fi
 
 uint64_t path_flows_to_ask(const struct path *path, enum probe_kind kind, uint32_t full)
 {
-	unsigned first = (unsigned)(path->rounds * FLOWS_SLOW % path->flow_count);
+	/* one further each time around: where faults leave room for one alone it is each flow's in turn */
+	uint64_t turns = path->rounds * FLOWS_SLOW;
+	unsigned first = (unsigned)((turns + turns / path->flow_count) % path->flow_count);
 	uint64_t chosen = 0;
 
 	if (!path_is_slow(path, kind))

@@ -309,6 +309,21 @@ START_TEST(faulty_flows_first)
 }
 END_TEST
 
+/* Where faults leave room for one, each of the others gets it in its turn. */
+START_TEST(no_flow_is_passed_by)
+{
+	static struct flows_scene scene;
+	uint64_t asked = 0;
+
+	flows_begin(&scene, PROBE_UDP);
+	for (unsigned i = 1; i < FLOWS_SLOW; i++)
+		scene.flows[i].passes = 1500;
+	for (; scene.path.rounds < 2 * FLOWS; scene.path.rounds++)
+		asked |= path_flows_to_ask(&scene.path, PROBE_UDP, 9000);
+	ck_assert_uint_eq(bits(asked), FLOWS);
+}
+END_TEST
+
 /* Those that were faulty are good again, but of others that were nothing new is known: no verdict. */
 START_TEST(good_again_but_not_all_of_them)
 {
@@ -457,6 +472,7 @@ int main(void)
 	tcase_add_loop_test(test, explained_by_the_link, 0, 3);
 	tcase_add_test(test, explains_no_other_verdict);
 	tcase_add_test(test, faulty_flows_first);
+	tcase_add_test(test, no_flow_is_passed_by);
 	tcase_add_test(test, good_again_but_not_all_of_them);
 	tcase_add_test(test, flows_never_asked);
 	tcase_add_test(test, borne_out_beyond_echo);
