@@ -50,7 +50,8 @@ START_TEST(small_ones_go_first)
 		struct life life;
 
 		starved_init(&world, &life, rates[_i], seed);
-		world.kinds = RESPONDER;
+		world.kinds = seed % 2 ? RESPONDER : ECHO;
+		world.delay_usec = 200 * USEC_PER_MSEC; /* so far that bursts are as far apart as answers */
 		world.fail_after = 1 + seed % 3;
 		life_init(&life, &world);
 		life_run(&life, &world, 30);
