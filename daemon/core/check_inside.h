@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What check.c (the rounds, and what comes when) and check_parts.c (the walk and the sample) share. The
- * inside of check.h.
+ * What check.c (the rounds, and what comes when), check_flows.c (what flows say together) and
+ * check_parts.c (the walk and the sample) share. The inside of check.h.
  */
 #pragma once
 
@@ -12,6 +12,12 @@ uint64_t check_random(struct check *check);
 bool check_asks(const struct check *check, unsigned flow);
 /* It gets through, if only with the control. */
 bool flow_carries(const struct round *round);
+
+bool evidence_is_silent(const struct check *check, const struct evidence *evidence);
+/* It arrived, and the peer's answer of the same size did not come back. */
+bool evidence_lost_return(const struct evidence *evidence);
+void check_collect(struct check *check);
+void check_collect_loss(struct check *check);
 
 void check_walk_begin(struct check *check);
 void check_sample_begin(struct check *check);

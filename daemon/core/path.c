@@ -294,9 +294,11 @@ static void path_consider(struct path *path, const struct judgement *now,
 	path->differing++;
 	path->undecided = 0;
 	path->dossier->candidate = *now;
-	/* numbers that never agree twice are a fault all the same; flows that never do are luck */
+	/* numbers that never agree twice are a fault all the same; flows that never do are luck, and so is
+	 * one good round among them */
 	if (path->streak >= wanted ||
-	    (path->differing >= 3 * wanted && now->verdict != VERDICT_PARTIAL))
+	    (path->differing >= 3 * wanted && verdict_is_fault(now->verdict) &&
+	     now->verdict != VERDICT_PARTIAL))
 		path_announce(path, now, moment, todo);
 }
 

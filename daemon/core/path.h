@@ -45,6 +45,7 @@ struct flow {
 	uint64_t cookie;              /* of the peer's responder; 0 none yet */
 	uint16_t ident;
 	uint8_t kept_ports;           /* bits of enum probe_kind: the port is kept for it */
+	bool told;                    /* a router told of the size that passes */
 	bool syn_open;                /* the last SYN may have left a half-open connection behind */
 	uint16_t syn_sequence;
 	uint16_t passes;              /* carried when last asked, where a check asks some; 0 unknown */

@@ -390,6 +390,17 @@ static void path_show_flows(const struct path *path, const struct check_result *
 	evidence->flows_shown = (uint8_t)shown;
 }
 
+/* A sign of life by another method is one flow's, and no word for the others: the next round asks all of
+ * them by it. */
+static bool path_heard_one_flow(const struct path *path, const struct check_result *result)
+{
+	enum verdict was = path->announced.verdict;
+
+	return path->flow_count > 1 && path->settings->method == METHOD_AUTO && path->undecided == 0 &&
+	       result->main.outcome == OUTCOME_NOTHING && result->has_second == SECOND_LIFE &&
+	       (was == VERDICT_PARTIAL || was == VERDICT_BLACK_HOLE || was == VERDICT_LOSSY);
+}
+
 void path_decide(struct path *path, struct check_result *result, struct judgement *ret)
 {
 	uint32_t limit;
@@ -408,6 +419,9 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	path_take_sample(path, result);
 	path_weigh(path, result, ret);
 	clamp_hold_verdict(&path->facts, &path->announced, ret);
+	if (path_heard_one_flow(path, result) &&
+	    verdict_rank(ret->verdict) < verdict_rank(path->announced.verdict))
+		ret->verdict = VERDICT_UNKNOWN;
 	if (ret->verdict == VERDICT_UNKNOWN)
 		return;
 	limit = path->evidence.echo_limit;

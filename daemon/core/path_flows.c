@@ -16,6 +16,12 @@ static bool flow_is_faulty(const struct flow *flow, uint32_t full)
 	return flow->passes != 0 && flow->passes < full;
 }
 
+/* Of a fault that nobody tells of nothing else is heard, however small it is. */
+static bool flow_is_worse(const struct flow *a, const struct flow *b)
+{
+	return a->told != b->told ? b->told : a->passes < b->passes;
+}
+
 /* The worst of those not chosen yet; FLOWS_LARGEST none. */
 static unsigned flows_worst(const struct path *path, uint64_t chosen, uint32_t full)
 {
@@ -23,7 +29,7 @@ static unsigned flows_worst(const struct path *path, uint64_t chosen, uint32_t f
 
 	for (unsigned i = 0; i < path->flow_count; i++)
 		if (!(chosen >> i & 1) && flow_is_faulty(&path->flows[i], full) &&
-		    (worst == FLOWS_LARGEST || path->flows[i].passes < path->flows[worst].passes))
+		    (worst == FLOWS_LARGEST || flow_is_worse(&path->flows[i], &path->flows[worst])))
 			worst = i;
 	return worst;
 }
@@ -48,7 +54,9 @@ static unsigned flows_next(const struct path *path, uint64_t chosen, unsigned fi
 
 uint64_t path_flows_to_ask(const struct path *path, enum probe_kind kind, uint32_t full)
 {
-	unsigned first = (unsigned)(path->rounds * FLOWS_SLOW % path->flow_count);
+	/* one further each time around: where faults leave room for one alone it is each flow's in turn */
+	uint64_t turns = path->rounds * FLOWS_SLOW;
+	unsigned first = (unsigned)((turns + turns / path->flow_count) % path->flow_count);
 	uint64_t chosen = 0;
 
 	if (!path_is_slow(path, kind))
@@ -81,8 +89,10 @@ void path_flows_learn(struct path *path, const struct check *check, struct check
 		const struct evidence *said = &check->rounds[i].evidence;
 		bool asked = check->settings.asked >> i & 1;
 
-		if (asked && said->outcome != OUTCOME_UNDECIDED)
+		if (asked && said->outcome != OUTCOME_UNDECIDED) {
 			flow->passes = (uint16_t)said->passes;
+			flow->told = said->reported;
+		}
 		if (asked || flow->passes == 0)
 			continue;
 		result->flows_known++;

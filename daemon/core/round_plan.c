@@ -103,6 +103,14 @@ static uint64_t round_close(struct round *round)
 	return USEC_NEVER;
 }
 
+/* Half of the path is not known to be good. Somebody who answers now and then keeps the search for a hole
+ * going without end: without bursts it finds one. */
+static void round_doubt_return(struct evidence *evidence)
+{
+	evidence->outcome = OUTCOME_UNDECIDED;
+	evidence->dried_up = true;
+}
+
 /* The way there is known; where the peer answers each way by itself, so the way back next. */
 static uint64_t round_finish(struct round *round, enum round_outcome outcome)
 {
@@ -111,6 +119,8 @@ static uint64_t round_finish(struct round *round, enum round_outcome outcome)
 	if (round->tries.view == VIEW_RETURN) {
 		if (outcome != OUTCOME_UNDECIDED)
 			evidence->return_passes = search_floor(&round->tries);
+		else if (evidence->outcome == OUTCOME_FULL)
+			round_doubt_return(evidence);
 		return round_close(round);
 	}
 	evidence->outcome = outcome;
@@ -300,6 +310,14 @@ static unsigned boundary_needed(const struct round *round, uint32_t floor)
 	return needed < half ? needed : half;
 }
 
+/* Of each burst the small one alone was answered: it goes first, and a peer that limits its answers has
+ * none left for the others. */
+static bool boundary_may_be_starved(const struct round *round, uint32_t floor)
+{
+	return !round->settings.gentle && floor <= round->settings.control && round->report_count == 0 &&
+	       round->tries.view == VIEW_FORWARD;
+}
+
 static uint64_t plan_quiet(struct round *round, uint64_t now_usec)
 {
 	uint64_t again = round->oversize_usec + QUIET_USEC;
@@ -336,6 +354,10 @@ static uint64_t plan_boundary(struct round *round, uint32_t floor, uint64_t now_
 		plan_add(round, floor);
 		plan_add(round, gap);
 		return 0;
+	}
+	if (boundary_may_be_starved(round, floor)) {
+		round->settings.gentle = true;
+		round->quiet = 0;
 	}
 	if (boundary_wants_quiet(round, needed))
 		return plan_quiet(round, now_usec);

@@ -293,6 +293,29 @@ START_TEST(flows_share_few_answers)
 }
 END_TEST
 
+/* Every now and then the first method is tried again. Where it stays silent another one asks one flow
+ * whether the peer lives: that one is well, and another still is not. */
+START_TEST(one_flow_does_not_speak_for_all)
+{
+	static const unsigned kinds[] = {ECHO, RESPONDER, UDP, ECHO | RESPONDER};
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 131 + (unsigned)_i);
+	world.kinds = kinds[_i];
+	world.limit_flow[2] = 1500;
+	life_init(&life, &world);
+	life.settings.recover_after = 1;
+	life.path.flow_count = 3;
+	life_run(&life, &world, 8);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_PARTIAL);
+	for (unsigned rounds = 9; rounds < 40; rounds++) {
+		life_run(&life, &world, rounds);
+		ck_assert_int_eq(life.path.announced.verdict, VERDICT_PARTIAL);
+	}
+}
+END_TEST
+
 /* --- where --- */
 
 /* Echoes go another way: the walk goes by what the fault was found with. */
@@ -622,6 +645,7 @@ int main(void)
 	tcase_add_loop_test(all, many_bad_flows_are_soon_told, 0, 2);
 	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
 	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
+	tcase_add_loop_test(all, one_flow_does_not_speak_for_all, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
 	tcase_add_loop_test(all, router_bears_out, 0, 4);
 	tcase_add_test(all, same_rule_on_two_peers);

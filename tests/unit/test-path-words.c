@@ -309,6 +309,38 @@ START_TEST(faulty_flows_first)
 }
 END_TEST
 
+/* Where faults leave room for one, each of the others gets it in its turn. */
+START_TEST(no_flow_is_passed_by)
+{
+	static struct flows_scene scene;
+	uint64_t asked = 0;
+
+	flows_begin(&scene, PROBE_UDP);
+	for (unsigned i = 1; i < FLOWS_SLOW; i++)
+		scene.flows[i].passes = 1500;
+	for (; scene.path.rounds < 2 * FLOWS; scene.path.rounds++)
+		asked |= path_flows_to_ask(&scene.path, PROBE_UDP, 9000);
+	ck_assert_uint_eq(bits(asked), FLOWS);
+}
+END_TEST
+
+/* Routers tell of smaller ones: the one that nobody tells of is asked all the same. */
+START_TEST(silent_flow_first)
+{
+	static struct flows_scene scene;
+	struct check *check = flows_begin(&scene, PROBE_UDP);
+	struct check_result result = {.main = {.outcome = OUTCOME_LESS}};
+
+	check->settings.asked = UINT64_MAX;
+	for (unsigned i = 0; i < FLOWS; i++)
+		check->rounds[i].evidence = (struct evidence){
+			.outcome = OUTCOME_LESS, .passes = i == 7 ? 8000 : 1500, .reported = i != 7};
+	path_flows_learn(&scene.path, check, &result);
+	for (; scene.path.rounds < 2 * FLOWS; scene.path.rounds++)
+		ck_assert(path_flows_to_ask(&scene.path, PROBE_UDP, 9000) >> 7 & 1);
+}
+END_TEST
+
 /* Those that were faulty are good again, but of others that were nothing new is known: no verdict. */
 START_TEST(good_again_but_not_all_of_them)
 {
@@ -457,6 +489,8 @@ int main(void)
 	tcase_add_loop_test(test, explained_by_the_link, 0, 3);
 	tcase_add_test(test, explains_no_other_verdict);
 	tcase_add_test(test, faulty_flows_first);
+	tcase_add_test(test, no_flow_is_passed_by);
+	tcase_add_test(test, silent_flow_first);
 	tcase_add_test(test, good_again_but_not_all_of_them);
 	tcase_add_test(test, flows_never_asked);
 	tcase_add_test(test, borne_out_beyond_echo);

@@ -117,6 +117,25 @@ START_TEST(numbers_never_agree)
 }
 END_TEST
 
+/* One good round among many bad ones is luck, however little those agree. */
+START_TEST(one_good_round_is_luck)
+{
+	struct scene scene;
+
+	scene_healthy(&scene, 2, 2);
+	scene.limit = 1500;
+	scene_rounds(&scene, 2);
+	assert_said(&scene, VERDICT_BLACK_HOLE, 1500);
+	for (unsigned i = 1; i <= 8; i++) {
+		scene.limit = 1500 + i;
+		scene_rounds(&scene, 1);
+		scene.limit = 9000;
+		scene_rounds(&scene, 1);
+		ck_assert_int_eq(scene.path.announced.verdict, VERDICT_BLACK_HOLE);
+	}
+}
+END_TEST
+
 static bool far_router(struct scene *scene, struct answer *answer)
 {
 	if (answer->size <= scene->limit)
@@ -478,6 +497,7 @@ int main(void)
 	tcase_add_test(test, good_round_between);
 	tcase_add_test(test, number_changes);
 	tcase_add_test(test, numbers_never_agree);
+	tcase_add_test(test, one_good_round_is_luck);
 	tcase_add_test(test, router_falls_silent);
 	tcase_add_test(test, details_are_no_news);
 	tcase_add_test(test, consistent_at_another_size);
