@@ -12,6 +12,7 @@
 
 #define SECOND_FIRST_SIGN 2U
 #define CONFIRM_TRIES 2U
+#define PEACE_USEC USEC_PER_SEC
 #define GUESSES_MOST 16U /* then one in several thousand that fits was guessed */
 
 /* Parts must not take each other's answers: each has a nonce and a sequence of its own. */
@@ -208,6 +209,22 @@ static bool check_has_faulty(const struct check *check)
 	return false;
 }
 
+/* When the next flow may begin: routers that limit their reports (RFC 1812 section 4.3.2.8) have had a
+ * second of peace since the last one that was told something. */
+static uint64_t turn_begins(const struct check *check, unsigned flow)
+{
+	uint64_t begins = 0;
+
+	for (unsigned i = 0; i < flow; i++) {
+		const struct round *round = &check->rounds[i];
+
+		if (check_asks(check, i) && round->evidence.reported &&
+		    round->oversize_usec + PEACE_USEC > begins)
+			begins = round->oversize_usec + PEACE_USEC;
+	}
+	return begins;
+}
+
 static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now_usec,
 			    struct burst *ret)
 {
@@ -220,6 +237,10 @@ static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now
 
 		if (round->done)
 			continue;
+		if (check->settings.in_turn && round->tries.count == 0 && turn_begins(check, i) > now_usec) {
+			check->main_over = false;
+			return sooner(next, turn_begins(check, i));
+		}
 		again = round_step(round, turn, now_usec, ret);
 		check->main_over = check->main_over && round->done;
 		ret->flow = i;

@@ -46,6 +46,7 @@ struct check_result {
 	unsigned flows_faulty;   /* that silently carry less, or nothing */
 	unsigned flows_full;
 	unsigned flows_dead;     /* that carry nothing, though others do */
+	bool told_elsewhere;     /* a flow was told nothing where another one of its size was */
 	struct loss loss;        /* plain loss that was seen */
 	enum locus locus;        /* of the walk; LOCUS_NONE none was made */
 	struct address hop;

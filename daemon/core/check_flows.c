@@ -2,6 +2,8 @@
 /* What the flows of one check say together: the worst of them speaks for the path. */
 #include "check_inside.h"
 
+#include <stddef.h>
+
 #include "round_plan.h"
 
 bool evidence_is_silent(const struct check *check, const struct evidence *evidence)
@@ -76,26 +78,35 @@ static void check_collect_flow(struct check *check, unsigned flow, bool alive)
 		result->oversize_usec = round->oversize_usec;
 }
 
-/* RFC 1812 section 4.3.2.8: routers limit their reports, but one is enough for this host, on whatever
- * flow it comes: the sender is told of this size. */
-static void flow_take_report(const struct check *check, struct evidence *silent)
+/* What a router told another flow of the same size; NULL nothing. */
+static const struct evidence *told_elsewhere(const struct check *check, const struct evidence *silent)
 {
 	for (unsigned i = 0; i < check->settings.flow_count; i++) {
 		const struct evidence *told = &check->rounds[i].evidence;
 
-		if (told->outcome != OUTCOME_LESS || !told->reported || told->passes != silent->passes)
-			continue;
-		silent->reported = true;
-		silent->router = told->router;
-		return;
+		if (told->outcome == OUTCOME_LESS && told->reported && told->passes == silent->passes)
+			return told;
 	}
+	return NULL;
 }
 
+/* RFC 1812 section 4.3.2.8: routers limit their reports, so that one may be all that many flows get
+ * together. A flow that gets none when it is asked alone goes another way, and is silent there. */
 static void check_share_reports(struct check *check)
 {
-	for (unsigned i = 0; i < check->settings.flow_count; i++)
-		if (evidence_is_silent(check, &check->rounds[i].evidence))
-			flow_take_report(check, &check->rounds[i].evidence);
+	for (unsigned i = 0; i < check->settings.flow_count; i++) {
+		struct evidence *evidence = &check->rounds[i].evidence;
+		const struct evidence *told = evidence_is_silent(check, evidence) ?
+						      told_elsewhere(check, evidence) : NULL;
+
+		if (!told)
+			continue;
+		check->result.told_elsewhere = true;
+		if (check->settings.in_turn)
+			continue;
+		evidence->reported = true;
+		evidence->router = told->router;
+	}
 }
 
 /* A peer that limits its answers had none left for this flow, or for no more than the small ones. */

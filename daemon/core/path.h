@@ -104,6 +104,7 @@ struct path {
 	unsigned flows_faulty;            /* by the last decided check */
 	enum locus locus;                 /* found by a walk for a fault of locus_mtu bytes */
 	bool router_fails;                /* the walk found that a router bears the fault out */
+	bool told_elsewhere;              /* see struct check_result, of the last check */
 	uint32_t locus_mtu;               /* 0: no walk was made */
 	struct loss full_loss;            /* of the full size where it passes, and of the control beside */
 	struct loss control_loss;

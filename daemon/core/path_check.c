@@ -139,7 +139,7 @@ static bool path_is_near_hole(const struct path *path)
 static bool path_asks_in_turn(const struct path *path)
 {
 	return path->flow_count > 1 &&
-	       (path->gentle_rounds > 0 ||
+	       (path->gentle_rounds > 0 || path->told_elsewhere ||
 		(path->streak > 0 && path_dossier(path)->candidate.verdict == VERDICT_PARTIAL));
 }
 
@@ -266,6 +266,7 @@ void path_learn(struct path *path, const struct check *check)
 {
 	const struct evidence *evidence = &check->result.main;
 
+	path->told_elsewhere = check->result.told_elsewhere;
 	for (unsigned i = 0; i < check->settings.flow_count; i++) {
 		path_count_lost(path, &check->rounds[i]);
 		if (evidence_is_whole(&check->rounds[i].evidence))

@@ -264,6 +264,39 @@ START_TEST(flows_share_a_report)
 }
 END_TEST
 
+/* A leg that is silent at the size of which another one's router tells: who goes by it is not told. */
+START_TEST(a_silent_leg_beside_an_honest_one)
+{
+	static const enum router routers[] = {ROUTER_HONEST, ROUTER_LIMITED};
+
+	for (unsigned flows = 2; flows <= FLOWS_MOST; flows++) {
+		struct world world;
+		struct life life;
+
+		world_clean(&world, first_seed() * 131 + flows);
+		world.kinds = SYN;
+		world.limit = 1500;
+		world.hops = 3;
+		world.narrow = 2;
+		world.router = routers[_i];
+		world.flows_untold = 1U << (flows - 1);
+		life_init(&life, &world);
+		life.settings.method = METHOD_TCP;
+		life.path.flow_count = flows;
+		for (uint64_t rounds = 1; rounds <= 20; rounds++)
+			life_run(&life, &world, rounds);
+		ck_assert_msg(!life.said[VERDICT_REDUCED] && life.announcements == 1 &&
+				      verdict_is_fault(life.path.announced.verdict) &&
+				      life.path.announced.severity == SEVERITY_CRITICAL &&
+				      life.path.announced.path_mtu == 1500,
+			      "%u flows: verdict %d, %u, announced %u times", flows,
+			      life.path.announced.verdict, life.path.announced.path_mtu,
+			      life.announcements);
+		ck_assert_uint_eq(life.path.flows_faulty, 1);
+	}
+}
+END_TEST
+
 /* What a peer that answers a few packets a second gives to one flow it cannot give to another. */
 START_TEST(flows_share_few_answers)
 {
@@ -644,6 +677,7 @@ int main(void)
 	tcase_add_loop_test(all, flows_by_echo_prove_little, 0, 2);
 	tcase_add_loop_test(all, many_bad_flows_are_soon_told, 0, 2);
 	tcase_add_loop_test(all, flows_share_a_report, 0, 4);
+	tcase_add_loop_test(all, a_silent_leg_beside_an_honest_one, 0, 2);
 	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
 	tcase_add_loop_test(all, one_flow_does_not_speak_for_all, 0, 4);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);

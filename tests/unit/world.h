@@ -42,6 +42,7 @@ struct world {
 	uint32_t limit_echo;          /* larger echo requests are dropped by the peer itself */
 	uint32_t limit_flow[FLOWS_MOST]; /* of the way there, by one flow; 0: as the others */
 	unsigned flows_dead;          /* bits: of these flows nothing arrives */
+	unsigned flows_untold;        /* bits: on the way of these no router reports */
 	bool echo_apart;              /* echoes go where there is no limit */
 	unsigned lost_first[PROBE_RESPONDER + 1]; /* so many of a kind get lost, before any arrives */
 	uint32_t lost_from, lost_to;  /* sizes that get lost besides; 0 none */
@@ -253,7 +254,7 @@ static void world_probe(struct world *world, struct answer *answer, unsigned flo
 	    (answer->size > world->link_mtu / 2 && world_chance(world, world->loss_full_percent)))
 		return;
 	if (answer->size > limit && !(dies && ttl <= world->narrow)) {
-		if (!world_reports(world))
+		if ((world->flows_untold >> flow & 1) || !world_reports(world))
 			return;
 		answer->kind = ANSWER_TOO_BIG;
 		answer->from.bytes[3] = answer->size > world_near(world) ? 253 : 254;
