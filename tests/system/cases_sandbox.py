@@ -63,7 +63,9 @@ class At:
         self.says_ready = bool(text)
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, text=True, stdin=subprocess.DEVNULL,
+        # another host has no part in this one's bus: a daemon there must not take the name here
+        elsewhere = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS="unix:path=/nonexistent")
+        self.process = subprocess.Popen(self.command, text=True, stdin=subprocess.DEVNULL, env=elsewhere,
                                         stdout=subprocess.PIPE if self.says_ready
                                         else subprocess.DEVNULL)
         if self.says_ready:
