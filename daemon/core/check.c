@@ -233,13 +233,14 @@ static uint64_t step_rounds(struct check *check, struct turn *turn, uint64_t now
 	check->main_over = true;
 	for (unsigned i = 0; i < check->settings.flow_count; i++) {
 		struct round *round = &check->rounds[i];
-		uint64_t again;
+		uint64_t begins, again;
 
 		if (round->done)
 			continue;
-		if (check->settings.in_turn && round->tries.count == 0 && turn_begins(check, i) > now_usec) {
+		begins = check->settings.in_turn && round->tries.count == 0 ? turn_begins(check, i) : 0;
+		if (begins > now_usec) {
 			check->main_over = false;
-			return sooner(next, turn_begins(check, i));
+			return sooner(next, begins);
 		}
 		again = round_step(round, turn, now_usec, ret);
 		check->main_over = check->main_over && round->done;
