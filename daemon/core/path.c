@@ -262,13 +262,25 @@ static void path_announce(struct path *path, const struct judgement *now,
 	path_forget_candidate(path);
 }
 
+/* A round without a report of its own that the kernel's memory of the same size explains: whoever told
+ * of it before is the one that the kernel heard. */
+static void judgement_keep_router(struct judgement *now, const struct judgement *was)
+{
+	if (now->verdict != VERDICT_REDUCED || now->router.family != ADDRESS_NONE)
+		return;
+	now->router = was->router;
+	now->locus = was->locus;
+	now->locus_address = was->locus_address;
+}
+
 /* Nothing new: details are taken over, a standing fault is said again when its time has come. */
-static void path_confirm(struct path *path, const struct judgement *now,
-			 const struct moment *moment, struct todo *todo)
+static void path_confirm(struct path *path, struct judgement *now, const struct moment *moment,
+			 struct todo *todo)
 {
 	uint64_t remind = path->settings->remind_usec;
 
 	path_forget_candidate(path);
+	judgement_keep_router(now, &path->announced);
 	if (now->verdict == VERDICT_CONSISTENT)
 		path_forget_fault(path);
 	todo->details = judgement_details_differ(&path->announced, now);
@@ -280,8 +292,8 @@ static void path_confirm(struct path *path, const struct judgement *now,
 	}
 }
 
-static void path_consider(struct path *path, const struct judgement *now,
-			  const struct moment *moment, struct todo *todo)
+static void path_consider(struct path *path, struct judgement *now, const struct moment *moment,
+			  struct todo *todo)
 {
 	unsigned wanted;
 
@@ -290,7 +302,12 @@ static void path_consider(struct path *path, const struct judgement *now,
 		return;
 	}
 	wanted = path_rounds_wanted(path, now);
-	path->streak = path->streak && judgement_agrees(now, &path->dossier->candidate) ? path->streak + 1 : 1;
+	if (path->streak && judgement_agrees(now, &path->dossier->candidate)) {
+		judgement_keep_router(now, &path->dossier->candidate);
+		path->streak++;
+	} else {
+		path->streak = 1;
+	}
 	path->differing++;
 	path->undecided = 0;
 	path->dossier->candidate = *now;

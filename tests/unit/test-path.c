@@ -188,6 +188,33 @@ START_TEST(details_are_no_news)
 }
 END_TEST
 
+/* A router that is short of reports: the kernel remembers the size it told, and its name stays. */
+START_TEST(kernel_remembers_what_router_told)
+{
+	bool announced_in_silence = _i == 1;
+	struct scene scene;
+
+	scene_healthy(&scene, 2, 2);
+	scene.far = far_router;
+	scene.above = 7;
+	scene.limit = 1500;
+	scene.route.kernel_mtu = 1500;
+	scene_look(&scene);
+	scene_rounds(&scene, announced_in_silence ? 1 : 2);
+	scene.far = NULL;
+	scene_rounds(&scene, 3);
+	assert_said(&scene, VERDICT_REDUCED, 1500);
+	ck_assert_int_eq(scene.path.announced.locus, LOCUS_AT);
+	ck_assert_int_eq(scene.path.announced.locus_address.bytes[3], 7);
+	ck_assert_int_eq(scene.path.announced.router.bytes[3], 7);
+	ck_assert_uint_eq(scene.details, 0);
+	scene.far = far_router;
+	scene.above = 8;
+	scene_rounds(&scene, 1);
+	ck_assert_int_eq(scene.path.announced.router.bytes[3], 8);
+}
+END_TEST
+
 /* Consistent at another size, since the link was changed: at once, and no alarm. */
 START_TEST(consistent_at_another_size)
 {
@@ -500,6 +527,7 @@ int main(void)
 	tcase_add_test(test, one_good_round_is_luck);
 	tcase_add_test(test, router_falls_silent);
 	tcase_add_test(test, details_are_no_news);
+	tcase_add_loop_test(test, kernel_remembers_what_router_told, 0, 2);
 	tcase_add_test(test, consistent_at_another_size);
 	tcase_add_test(test, misconfigured_at_once);
 	tcase_add_test(test, discovered_never_answered);
