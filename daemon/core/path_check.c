@@ -138,9 +138,11 @@ static bool path_is_near_hole(const struct path *path)
 /* What some flows are denied others may have used up. */
 static bool path_asks_in_turn(const struct path *path)
 {
+	bool partial = path_dossier(path)->candidate.verdict == VERDICT_PARTIAL ||
+		       path->announced.verdict == VERDICT_PARTIAL;
+
 	return path->flow_count > 1 &&
-	       (path->gentle_rounds > 0 || path->told_elsewhere ||
-		(path->streak > 0 && path_dossier(path)->candidate.verdict == VERDICT_PARTIAL));
+	       (path->gentle_rounds > 0 || path->told_elsewhere || (path->streak > 0 && partial));
 }
 
 /* Twice the rate, when the small ones are given the benefit of the doubt. */
@@ -397,9 +399,13 @@ static bool path_heard_one_flow(const struct path *path, const struct check_resu
 {
 	enum verdict was = path->announced.verdict;
 
-	return path->flow_count > 1 && path->settings->method == METHOD_AUTO && path->undecided == 0 &&
+	bool irregular = was == VERDICT_UNVERIFIABLE && path->announced.reason == REASON_IRREGULAR;
+	/* once: the round after it is believed, whatever it asks */
+	bool first = path->undecided == 0 || (irregular && path->undecided == UNDECIDED_MOST + 1);
+
+	return path->flow_count > 1 && path->settings->method == METHOD_AUTO && first &&
 	       result->main.outcome == OUTCOME_NOTHING && result->has_second == SECOND_LIFE &&
-	       (was == VERDICT_PARTIAL || was == VERDICT_BLACK_HOLE || was == VERDICT_LOSSY);
+	       (was == VERDICT_PARTIAL || was == VERDICT_BLACK_HOLE || was == VERDICT_LOSSY || irregular);
 }
 
 void path_decide(struct path *path, struct check_result *result, struct judgement *ret)

@@ -3,9 +3,11 @@
  * In a simulated world: a peer that answers a few packets a second has none left for the large ones
  * of a burst, for its answers' way back, or for the next flow. That is no fault, and hides none.
  */
+#include "../../daemon/core/path_inside.h"
 #include "world.h"
 
 #define ECHO (1U << PROBE_ECHO)
+#define SYN (1U << PROBE_SYN)
 #define RESPONDER (1U << PROBE_RESPONDER)
 #define SEEDS 12U
 
@@ -85,6 +87,76 @@ START_TEST(flows_beside_a_router)
 }
 END_TEST
 
+/* So few answers keep a search going until its tries are used up: one a second finds the end. */
+START_TEST(silent_leg)
+{
+	/* cookies are answers too, which few of them leave no room for */
+	const unsigned kinds[] = { SYN, rates[_i] < 5 ? SYN : RESPONDER, ECHO };
+
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		struct world world;
+		struct life life;
+
+		starved_init(&world, &life, rates[_i], seed);
+		world.kinds = kinds[seed % 3];
+		life.path.flow_count = 2 + seed % 3;
+		life_run(&life, &world, 5);
+		world.limit_flow[1] = 8030 - 411 * seed;
+		life_run(&life, &world, 60);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_PARTIAL &&
+			      life.path.announced.path_mtu == world.limit_flow[1],
+			      "%u a second, seed %u: verdict %d, %u bytes", rates[_i], seed,
+			      life.path.announced.verdict, life.path.announced.path_mtu);
+	}
+}
+END_TEST
+
+/* The flow that is asked first gets all the answers. When they are asked one by
+ * one nothing is wrong, and so they are the second time. */
+START_TEST(leg_mended)
+{
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		struct world world;
+		struct life life;
+
+		starved_init(&world, &life, rates[_i], seed);
+		world.kinds = SYN;
+		life.path.flow_count = 8;
+		life_run(&life, &world, 5);
+		life.path.announced.verdict = VERDICT_PARTIAL;
+		life.path.announced.path_mtu = 6868;
+		life_run(&life, &world, 40);
+		ck_assert_msg(life.path.announced.verdict == VERDICT_CONSISTENT,
+			      "%u a second, seed %u: verdict %d, %u bytes", rates[_i], seed,
+			      life.path.announced.verdict, life.path.announced.path_mtu);
+	}
+}
+END_TEST
+
+/* Nothing could be said of some flows, and a sign of life by another method is one flow's. */
+START_TEST(life_is_no_proof)
+{
+	struct world world;
+	struct life life;
+
+	world_init(&world, first_seed() * 13 + (unsigned)_i);
+	world.link_mtu = 9000;
+	world.limit = 9000;
+	world.kinds = _i ? RESPONDER : ECHO;
+	world.limit_flow[1] = 8209;
+	life_init(&life, &world);
+	life.settings.recover_after = 1;
+	life.path.flow_count = 2;
+	life.path.rounds = 16; /* the first method is asked anew */
+	life.path.announced.verdict = VERDICT_UNVERIFIABLE;
+	life.path.announced.reason = REASON_IRREGULAR;
+	life.path.undecided = UNDECIDED_MOST + 1;
+	life_run(&life, &world, 20);
+	ck_assert(!life.said[VERDICT_CONSISTENT]);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_PARTIAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("starved");
@@ -94,6 +166,9 @@ int main(void)
 	tcase_add_loop_test(all, hole_on_the_way_back, 0, RATES);
 	tcase_add_loop_test(all, small_ones_go_first, 0, RATES);
 	tcase_add_loop_test(all, flows_beside_a_router, 0, RATES);
+	tcase_add_loop_test(all, silent_leg, 0, RATES);
+	tcase_add_loop_test(all, leg_mended, 0, RATES);
+	tcase_add_loop_test(all, life_is_no_proof, 0, 2);
 	suite_add_tcase(suite, all);
 	return tap_run(suite);
 }
