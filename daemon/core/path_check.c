@@ -166,8 +166,14 @@ static bool path_suspects_loss(const struct path *path)
 /* The one that was asked may only have been unlucky, or not there yet. */
 static bool path_wants_witness(const struct path *path)
 {
-	return path->announced.verdict == VERDICT_BLACK_HOLE && !path->announced.confirmed &&
-	       path->rounds % WITNESS_ROUNDS == 0;
+	const struct judgement *said = &path->announced;
+
+	if (said->verdict != VERDICT_BLACK_HOLE)
+		return false;
+	if (!said->confirmed)
+		return path->rounds % WITNESS_ROUNDS == 0;
+	/* another method found it: an echo that is asked anew knows less of it */
+	return path->kind != PROBE_ECHO && path->second_passes == 0 && said->direction != DIRECTION_RETURN;
 }
 
 void path_begin(struct path *path, struct check *check, const struct moment *moment)
@@ -367,13 +373,13 @@ static void path_take_sample(struct path *path, struct check_result *result)
 
 	if (!result->sampled || result->lossy_there || result->lossy_back)
 		return;
-	if (slow) {
+	if (slow && passed) {
 		loss_add(&path->full_loss, result->full);
 		loss_add(&path->control_loss, result->control);
-		result->lossy_there = passed && loss_is_clear(path->full_loss, path->control_loss);
+		result->lossy_there = loss_is_clear(path->full_loss, path->control_loss);
 	}
-	/* it was looked into: suspicion begins anew */
-	if (!slow || path->full_loss.sent > SLOW_SAMPLES_MOST) {
+	/* it was looked into: suspicion begins anew; and what never passes says nothing of what does */
+	if (!slow || !passed || path->full_loss.sent > SLOW_SAMPLES_MOST) {
 		path->full_loss = (struct loss){ 0, 0 };
 		path->control_loss = (struct loss){ 0, 0 };
 	}

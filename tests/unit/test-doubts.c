@@ -349,6 +349,29 @@ START_TEST(one_flow_does_not_speak_for_all)
 }
 END_TEST
 
+/* Now and then echo is asked again where it was no measure. What another method has proven stays so. */
+START_TEST(proof_outlives_an_echo)
+{
+	struct world world;
+	struct life life;
+
+	world_clean(&world, first_seed() * 137 + (unsigned)_i);
+	world.kinds = ECHO | (_i ? RESPONDER : SYN);
+	world.limit_echo = 1029;
+	life_init(&life, &world);
+	life_run(&life, &world, 5);
+	ck_assert_int_eq(life.path.announced.verdict, VERDICT_CONSISTENT);
+	world.limit_echo = SIZE_LARGEST;
+	world.limit = 1496;
+	life_run(&life, &world, 8);
+	for (unsigned rounds = 9; rounds < 40; rounds++) {
+		life_run(&life, &world, rounds);
+		ck_assert_int_eq(life.path.announced.verdict, VERDICT_BLACK_HOLE);
+		ck_assert_int_eq(life.path.announced.severity, SEVERITY_CRITICAL);
+	}
+}
+END_TEST
+
 /* --- where --- */
 
 /* Echoes go another way: the walk goes by what the fault was found with. */
@@ -680,6 +703,7 @@ int main(void)
 	tcase_add_loop_test(all, a_silent_leg_beside_an_honest_one, 0, 2);
 	tcase_add_loop_test(all, flows_share_few_answers, 0, 4);
 	tcase_add_loop_test(all, one_flow_does_not_speak_for_all, 0, 4);
+	tcase_add_loop_test(all, proof_outlives_an_echo, 0, 2);
 	tcase_add_loop_test(all, walk_on_the_flow, 0, 4);
 	tcase_add_loop_test(all, router_bears_out, 0, 4);
 	tcase_add_test(all, same_rule_on_two_peers);
