@@ -402,11 +402,22 @@ static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_us
 	return 0;
 }
 
+/* This host itself lost some of it. */
+static bool round_has_void(const struct round *round)
+{
+	for (unsigned i = 0; i < round->tries.count; i++)
+		if (round->tries.list[i].state == TRY_VOID)
+			return true;
+	return false;
+}
+
 /* The answers ended, or so few of them came that hundreds of tries found no end: who limits them answers
  * one packet a second better. */
 static bool round_dried_up(const struct round *round, uint32_t floor, bool used_up)
 {
-	return floor > 0 && (round_dead_bursts(round) >= DEAD_BURSTS || (used_up && !round->settings.gentle));
+	bool starved = used_up && !round->settings.gentle && !round_has_void(round);
+
+	return floor > 0 && (round_dead_bursts(round) >= DEAD_BURSTS || starved);
 }
 
 uint64_t round_plan(struct round *round, uint64_t now_usec)
