@@ -199,6 +199,7 @@ void path_begin(struct path *path, struct check *check, const struct moment *mom
 	path_choose_kinds(path, &settings);
 	settings.asked = path_flows_to_ask(path, settings.round.kind, settings.round.full);
 	path->check = check;
+	path->outdated = false;
 	path->began_usec = moment->now_usec;
 	check_begin(check, &settings, moment->now_usec);
 }

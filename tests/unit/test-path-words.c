@@ -160,7 +160,7 @@ START_TEST(a_check_endures_a_long_storm)
 {
 	struct moment moment = {0};
 	struct scene scene;
-	uint64_t began;
+	uint64_t began, rounds;
 
 	scene_init(&scene, ADDRESS_IPV4);
 	began = scene.now;
@@ -175,6 +175,28 @@ START_TEST(a_check_endures_a_long_storm)
 		ck_assert_ptr_null(path_restart(&scene.path, scene.now));
 		ck_assert_ptr_eq(scene.path.check, (void *)scene.memory);
 	}
+	/* it is judged, and what changed under it is not left for the next interval */
+	rounds = scene.path.rounds;
+	while (scene.path.rounds == rounds)
+		scene_go_on(&scene);
+	ck_assert(!path_is_settled(&scene.path));
+	ck_assert_uint_eq(scene.path.due_usec, scene.now + USEC_PER_SEC);
+	rounds = scene.path.rounds;
+	while (scene.path.rounds == rounds)
+		scene_go_on(&scene);
+	ck_assert(path_is_settled(&scene.path));
+	/* one that has ended is judged or thrown away: it would never be asked again */
+	scene.now = scene.path.due_usec;
+	moment.now_usec = scene.now;
+	path_begin(&scene.path, (void *)scene.memory, &moment);
+	scene.path.check->done = true;
+	scene.path.unrest_usec = 0;
+	scene.path.restart_usec = scene.now;
+	ck_assert(path_endures(&scene.path, scene.now));
+	ck_assert_ptr_eq(path_restart(&scene.path, scene.now), (void *)scene.memory);
+	ck_assert_uint_le(scene.path.wake_usec, scene.now + USEC_PER_SEC);
+	moment.now_usec = scene.now;
+	path_begin(&scene.path, (void *)scene.memory, &moment);
 	/* after some quiet an event is what it was */
 	scene.now += 10 * USEC_PER_SEC;
 	ck_assert_ptr_eq(path_restart(&scene.path, scene.now), (void *)scene.memory);
