@@ -2,6 +2,8 @@
 /* The bus as its callers see it, over a real dbus-daemon. */
 #include "bus_world.h"
 
+#include "../../daemon/face/bus_private.h"
+
 static struct world world;
 
 static void open_world(void)
@@ -267,9 +269,10 @@ START_TEST(no_user_takes_all_the_room)
 		flooding[i] = world_connect(&world, NOBODY);
 		checks_begin(flooding[i], 64, &busy);
 	}
-	WORLD_UNTIL(&world, polkit.asked == 32 && busy == 4 * 64 - 32);
+	WORLD_UNTIL(&world, busy == 4 * 64 - 32);
 	checks_begin(other, 1, &busy);
-	WORLD_UNTIL(&world, polkit.asked == 33);
+	polkit.asked = 0;
+	WORLD_UNTIL(&world, polkit.asked == 1);
 	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
 	ck_assert_uint_eq(world.check_count, 1);
 	ck_assert_uint_eq(busy, 4 * 64 - 32);
@@ -277,6 +280,126 @@ START_TEST(no_user_takes_all_the_room)
 		sd_bus_close_unref(flooding[i]);
 	sd_bus_close_unref(other);
 	sd_bus_close_unref(authority);
+}
+END_TEST
+
+/* Nor while the bus has yet to tell who he is: all of his calls are there before that. */
+START_TEST(no_user_takes_all_places)
+{
+	struct polkit polkit = {.authorized = 1};
+	sd_bus *authority = polkit_open(&polkit), *flooding[20], *other = world_connect(&world, 1);
+	unsigned busy = 0, refused = 0;
+
+	for (unsigned i = 0; i < 20; i++)
+		flooding[i] = world_connect(&world, NOBODY);
+	world_settle(&world);
+	world.hold = true;
+	sd_bus_detach_event(world.bus->connection);
+	for (unsigned i = 0; i < 20; i++) {
+		checks_begin(flooding[i], 32, &busy);
+		ck_assert_int_ge(sd_bus_flush(flooding[i]), 0);
+	}
+	checks_begin(other, 1, &refused);
+	ck_assert_int_ge(sd_bus_flush(other), 0);
+	sd_bus_attach_event(world.bus->connection, world.event, SD_EVENT_PRIORITY_NORMAL);
+	WORLD_UNTIL(&world, world.held_count == 33 && busy == 20 * 32 - 32);
+	ck_assert_uint_eq(refused, 0);
+	while (world.held_count > 0)
+		bus_check_done(world.held[--world.held_count]);
+	for (unsigned i = 0; i < 20; i++)
+		sd_bus_close_unref(flooding[i]);
+	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+/* The calls of a connection that wait for the same decision, unless a person may be asked for each. */
+START_TEST(polkit_is_asked_once)
+{
+	struct polkit polkit = {.silent = true};
+	sd_bus *authority = polkit_open(&polkit), *other = world_connect(&world, NOBODY);
+	unsigned busy = 0;
+
+	checks_begin(other, 32, &busy);
+	WORLD_UNTIL(&world, polkit.asked == 1);
+	checks_begin(other, 1, &busy);
+	WORLD_UNTIL(&world, busy == 1);
+	ck_assert_uint_eq(polkit.asked, 1);
+	/* without polkit its question is answered, for all of them */
+	sd_bus_close_unref(authority);
+	world_settle(&world);
+	ck_assert_uint_eq(world.check_count, 0);
+	polkit = (struct polkit){.authorized = 1};
+	authority = polkit_open(&polkit);
+	WORLD_UNTIL(&world, !world.bus->checks);
+	checks_begin(other, 32, &busy);
+	WORLD_UNTIL(&world, world.check_count == 32);
+	ck_assert_uint_ge(polkit.asked, 1);
+	ck_assert_uint_le(polkit.asked, 32);
+	ck_assert_uint_eq(busy, 1);
+	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+static void checks_begin_asking(sd_bus *client, unsigned count, unsigned *busy)
+{
+	sd_bus_set_allow_interactive_authorization(client, true);
+	checks_begin(client, count, busy);
+}
+
+/* The bus lets us wait for 128 answers, and polkit may wait for people. */
+START_TEST(passwords_are_in_nobodys_way)
+{
+	struct polkit polkit = {.silent = true};
+	sd_bus *authority = polkit_open(&polkit), *asking[10], *other = world_connect(&world, 1);
+	unsigned busy = 0, refused = 0;
+
+	for (unsigned i = 0; i < 10; i++) {
+		asking[i] = world_connect(&world, 1000 + i);
+		checks_begin_asking(asking[i], 32, &busy);
+	}
+	WORLD_UNTIL(&world, busy == 10 * 32 - 64);
+	WORLD_UNTIL(&world, polkit.asked == 64);
+	/* who leaves has asked all the same, as long as polkit waits for a person */
+	sd_bus_close_unref(asking[0]);
+	asking[0] = world_connect(&world, 1000);
+	busy = 0;
+	checks_begin_asking(asking[0], 8, &busy);
+	WORLD_UNTIL(&world, busy == 8);
+	polkit.silent = false;
+	polkit.authorized = 1;
+	checks_begin(other, 1, &refused);
+	WORLD_UNTIL(&world, world.check_count == 1);
+	ck_assert_uint_eq(refused, 0);
+	for (unsigned i = 0; i < 10; i++)
+		sd_bus_close_unref(asking[i]);
+	sd_bus_close_unref(other);
+	sd_bus_close_unref(authority);
+}
+END_TEST
+
+static unsigned asked_who(void)
+{
+	unsigned count = 0;
+
+	for (struct bus_caller *caller = world.bus->callers; caller; caller = caller->next)
+		count++;
+	return count;
+}
+
+/* Who calls again is known; who left is forgotten. */
+START_TEST(callers_are_known)
+{
+	sd_bus *other = world_connect(&world, NOBODY);
+
+	sd_bus_message_unref(world_check(&world, other, "san-a"));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+	sd_bus_message_unref(world_check(&world, other, "san-a"));
+	ck_assert_uint_eq(asked_who(), 2);
+	sd_bus_close_unref(other);
+	WORLD_UNTIL(&world, asked_who() == 1);
+	ck_assert_uint_eq(world.check_count, 1);
 }
 END_TEST
 
@@ -458,6 +581,10 @@ static void add_all(TCase *test)
 	tcase_add_test(test, others_may_not_without_polkit);
 	tcase_add_test(test, polkit_decides);
 	tcase_add_test(test, no_user_takes_all_the_room);
+	tcase_add_test(test, no_user_takes_all_places);
+	tcase_add_test(test, polkit_is_asked_once);
+	tcase_add_test(test, passwords_are_in_nobodys_way);
+	tcase_add_test(test, callers_are_known);
 	tcase_add_test(test, root_finds_room);
 }
 
