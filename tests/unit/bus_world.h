@@ -78,8 +78,7 @@ static inline void world_config(const struct world *world, const char *own)
 		"<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\""
 		" \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n"
 		"<busconfig><type>system</type><listen>%s</listen><auth>EXTERNAL</auth>"
-		"<limit name=\"max_replies_per_connection\">1000</limit>"
-		"<policy context=\"default\"><allow user=\"*\"/><allow own=\"%s\"/>"
+				"<policy context=\"default\"><allow user=\"*\"/><allow own=\"%s\"/>"
 		"<allow send_destination=\"*\"/><allow "
 		"receive_sender=\"*\"/></policy></busconfig>\n",
 		world->address, own);

@@ -3,6 +3,7 @@
 #include "../../daemon/face/bus_private.h"
 #include "bus_world.h"
 
+#include <limits.h>
 #include <sys/mman.h>
 
 static struct world world;
@@ -500,6 +501,54 @@ START_TEST(too_much_for_one_message)
 }
 END_TEST
 
+/* What the build made, beside this test. */
+static void exec_ctl(int out)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *end;
+
+	path[length > 0 ? length : 0] = '\0';
+	for (unsigned i = 0; i < 3 && (end = strrchr(path, '/')); i++)
+		*end = '\0';
+	strcat(path, "/daemon/mtuwatchctl");
+	dup2(out, STDOUT_FILENO);
+	execl(path, "mtuwatchctl", "--json=short", "check", NULL);
+	_exit(127);
+}
+
+/* The tool finds out by itself what then still tells everything. */
+START_TEST(tool_reads_one_by_one)
+{
+	static struct peer peers[100];
+	static struct peer *list[100];
+	int out = memfd_create("checked", MFD_CLOEXEC), status = 0;
+	unsigned count = 0;
+	char *text;
+	pid_t pid;
+
+	crowd(peers, list, 100);
+	world.bus->message_largest = 100000;
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		exec_ctl(out);
+	WORLD_UNTIL(&world, waitpid(pid, &status, WNOHANG) == pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_le(WEXITSTATUS(status), 3);
+	text = calloc(1, (size_t)lseek(out, 0, SEEK_END) + 1);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_int_gt(pread(out, text, (size_t)lseek(out, 0, SEEK_END), 0), 0);
+	for (const char *at = text; (at = strstr(at, "\"Name\":\"peer-")); at++)
+		count++;
+	ck_assert_uint_eq(count, 100);
+	ck_assert_uint_eq(world.check_count, 1);
+	free(text);
+	close(out);
+	world.sample.roster.peer_count = 3;
+}
+END_TEST
+
 START_TEST(managed)
 {
 	ck_assert_uint_eq(managed_objects(), 5);
@@ -713,6 +762,7 @@ static void add_all(TCase *test)
 	tcase_add_test(test, results_are_shared);
 	tcase_add_test(test, costly_answers_are_shared);
 	tcase_add_test(test, too_much_for_one_message);
+	tcase_add_test(test, tool_reads_one_by_one);
 	tcase_add_test(test, ten_thousand_peers);
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);
