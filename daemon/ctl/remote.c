@@ -363,8 +363,8 @@ static int all_read(sd_bus_message *reply, struct json_object *peers)
 		r = sd_bus_message_skip(reply, "s");
 		if (r >= 0)
 			r = document_from_message(reply, &peer);
-		if (r >= 0 && json_object_array_add(peers, peer) < 0)
-			r = -ENOMEM;
+		if (r >= 0)
+			r = document_append(peers, peer);
 		if (r >= 0)
 			r = sd_bus_message_exit_container(reply);
 	}

@@ -38,11 +38,11 @@ static int space_ask(uint64_t *ret)
 
 	if (fd < 0)
 		return -errno;
-	r = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length);
+	r = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length) < 0 ? -errno : 0;
 	close(fd);
-	if (r >= 0)
-		return 0;
-	/* before Linux 5.14 */
+	/* before Linux 5.14; for another error's sake no record gets another name */
+	if (r != -ENOPROTOOPT)
+		return r;
 	if (stat("/proc/self/ns/net", &status) < 0)
 		return -errno;
 	*ret = status.st_ino;
