@@ -263,8 +263,11 @@ static int on_checked(sd_bus_message *reply, void *userdata, sd_bus_error *error
 	struct checking *checking = slot->checking;
 	int r = reply_judge(checking->remote, reply);
 
-	if (r >= 0)
+	if (r >= 0) {
 		r = document_from_message(reply, &checking->peers[slot->place]);
+		if (r < 0)
+			remote_failed(checking->remote, r, "Check");
+	}
 	if (r < 0 && checking->error == 0)
 		checking->error = r;
 	checking->done++;
