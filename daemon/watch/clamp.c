@@ -32,7 +32,7 @@ struct path *watch_clamp_owner(const struct watch *watch, const struct address *
 	WATCH_PATHS(watch, path) {
 		if (!address_equal(&path->address, to))
 			continue;
-		if (watch_clamp_kind(watch, path) != CLAMP_OFF && path->facts.clamp_mtu != 0)
+		if (path->facts.clamp_mtu != 0 && watch_clamp_kind(watch, path) != CLAMP_OFF)
 			return path;
 		if (!found || watch_clamp_kind(watch, path) != CLAMP_OFF)
 			found = path;

@@ -229,7 +229,9 @@ static int record_read(int folder, const char *name, struct stack *ret)
 	r = clamp_record_parse(text, (size_t)n, ret);
 	if (r >= 0)
 		r = name_make(ret->list[0].index, wanted);
-	return r >= 0 && strcmp(name, wanted) != 0 ? -EBADMSG : r;
+	if (r < 0)
+		return r;
+	return strcmp(name, wanted) != 0 ? -EBADMSG : 0;
 }
 
 int clamp_records_read(const char *folder, clamp_record_handler_t handler, void *userdata)

@@ -364,7 +364,8 @@ START_TEST(overflow_is_found_unread)
 END_TEST
 
 /* A slow link keeps more than the send buffer holds: the rest waits for it, in order, however slowly
- * the packets were made; then the link is a fast one. The peer's own counter tells what arrived; of so many large ones it may leave some without a reply. */
+ * the packets were made; then the link is a fast one. The peer's own counter tells what arrived; of so
+ * many large ones it may leave some without a reply. */
 START_TEST(full_send_buffer)
 {
 	uint64_t end = now_monotonic() + PATIENCE_USEC;
