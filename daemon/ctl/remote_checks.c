@@ -34,10 +34,13 @@ static int on_checked(sd_bus_message *reply, void *userdata, sd_bus_error *error
 	struct checking *checking = slot->checking;
 	int r = remote_judge(checking->remote, reply);
 
-	if (r >= 0)
+	if (r >= 0) {
 		r = document_from_message(reply, &checking->peers[slot->place]);
-	else if (checking->reading && checking->remote->absent)
+		if (r < 0)
+			remote_failed(checking->remote, r, checking->reading ? "GetAll" : "Check");
+	} else if (checking->reading && checking->remote->absent) {
 		r = 0; /* it went since it was listed */
+	}
 	if (r < 0 && checking->error == 0)
 		checking->error = r;
 	checking->done++;
@@ -154,8 +157,8 @@ static int all_read(sd_bus_message *reply, struct json_object *peers)
 		r = sd_bus_message_skip(reply, "s");
 		if (r >= 0)
 			r = document_from_message(reply, &peer);
-		if (r >= 0 && json_object_array_add(peers, peer) < 0)
-			r = -ENOMEM;
+		if (r >= 0)
+			r = document_append(peers, peer);
 		if (r >= 0)
 			r = sd_bus_message_exit_container(reply);
 	}
@@ -199,7 +202,7 @@ static int peers_read(struct remote *remote, char *const *objects, unsigned coun
 		return remote_failed(remote, -ENOMEM, NULL);
 	r = checking_do(&checking, count);
 	for (unsigned i = 0; i < count; i++)
-		if (checking.peers[i] && json_object_array_add(peers, checking.peers[i]) < 0)
+		if (checking.peers[i] && document_append(peers, checking.peers[i]) < 0)
 			r = remote_failed(remote, -ENOMEM, NULL);
 	free(checking.peers);
 	return r;

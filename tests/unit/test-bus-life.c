@@ -165,6 +165,7 @@ START_TEST(gone_before_it_was_told)
 
 	ear_open(&added, "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
 	ear_open(&removed, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved");
+	ck_assert_ptr_nonnull(guest);
 	*guest = world.sample.peer[2];
 	snprintf(guest->name, sizeof(guest->name), "guest");
 	bus_peer_added(world.bus, guest);
@@ -299,6 +300,7 @@ static unsigned managed_objects(void)
 /* So many of the first of the sample. */
 static void crowd(struct peer *peers, struct peer **list, unsigned count)
 {
+	ck_assert(peers && list);
 	for (unsigned i = 0; i < count; i++) {
 		peers[i] = world.sample.peer[0];
 		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
@@ -601,6 +603,7 @@ static char *interface_text(const char *text, const char *interface)
 	to = strstr(from, "</interface>");
 	ck_assert_ptr_nonnull(to);
 	out = end = calloc(1, (size_t)(to - from) + 1);
+	ck_assert_ptr_nonnull(out);
 	for (; from < to; from++)
 		if (*from != ' ' && *from != '\n')
 			*end++ = *from;
@@ -615,6 +618,7 @@ static char *file_text(const char *interface)
 	snprintf(path, sizeof(path), "%s/conf/%s.xml", SOURCE_FOLDER, interface);
 	in = fopen(path, "re");
 	ck_assert_msg(in, "%s: %s", path, strerror(errno));
+	ck_assert_ptr_nonnull(text);
 	ck_assert_uint_gt(fread(text, 1, 65535, in), 0);
 	fclose(in);
 	return text;
