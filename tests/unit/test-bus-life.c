@@ -3,10 +3,24 @@
 #include "../../daemon/face/bus_private.h"
 #include "bus_world.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <sys/mman.h>
 
 static struct world world;
+static unsigned attaches_failing;
+
+/* sd-bus's own one, which may be short of memory or of epoll's watches. */
+int sd_bus_attach_event(sd_bus *bus, sd_event *event, int priority)
+{
+	int (*attach)(sd_bus *, sd_event *, int) =
+		(int (*)(sd_bus *, sd_event *, int))dlsym(RTLD_NEXT, "sd_bus_attach_event");
+
+	if (attaches_failing == 0)
+		return attach(bus, event, priority);
+	attaches_failing--;
+	return -ENOMEM;
+}
 
 static void open_world(void)
 {
@@ -402,6 +416,27 @@ START_TEST(costly_calls_are_spread)
 }
 END_TEST
 
+/* The rest is over while there is no memory to read the bus again: it is read once there is. */
+START_TEST(rest_ends_without_memory)
+{
+	struct peer *peers = calloc(LISTED, sizeof(*peers));
+	struct peer **list = calloc(LISTED, sizeof(*list));
+	unsigned answered = 0;
+
+	crowd(peers, list, LISTED);
+	call_begin(world.client, "ListPeers", on_listed, &answered);
+	WORLD_UNTIL(&world, sd_bus_get_event(world.bus->connection) == NULL);
+	attaches_failing = 2;
+	WORLD_UNTIL(&world, attaches_failing == 0);
+	WORLD_UNTIL(&world, answered == 1 && sd_bus_get_event(world.bus->connection) != NULL);
+	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
+	ck_assert_uint_eq(world.check_count, 1);
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+END_TEST
+
 /* Of checks of all peers that end together. */
 START_TEST(results_are_shared)
 {
@@ -763,6 +798,7 @@ static void add_all(TCase *test)
 	tcase_add_test(test, objects_come_and_go);
 	tcase_add_test(test, managed);
 	tcase_add_test(test, costly_calls_are_spread);
+	tcase_add_test(test, rest_ends_without_memory);
 	tcase_add_test(test, results_are_shared);
 	tcase_add_test(test, costly_answers_are_shared);
 	tcase_add_test(test, too_much_for_one_message);
