@@ -27,23 +27,27 @@ static void path_forget_candidate(struct path *path)
 	path->undecided = 0;
 }
 
-/* Changes without end: better a check of one of the ways than none at all. */
-static bool path_endures(struct path *path, uint64_t now_usec)
+bool path_endures(struct path *path, uint64_t now_usec)
 {
 	if (now_usec > path->restart_usec + RESTART_QUIET_USEC) {
 		path->restart_gap_usec = 0;
 		path->unrest_usec = now_usec;
 	}
-	return path->check && now_usec - path->unrest_usec > UNREST_MOST_USEC;
+	if (!path->check || now_usec - path->unrest_usec <= UNREST_MOST_USEC)
+		return false;
+	path->outdated = true;
+	return true;
 }
 
 struct check *path_restart(struct path *path, uint64_t now_usec)
 {
 	struct check *check = path->check;
+	bool over = check && check->done;
 
-	if (path_endures(path, now_usec))
+	if (path_endures(path, now_usec) && !over)
 		return NULL;
 	path->check = NULL;
+	path->outdated = false;
 	path_forget_candidate(path);
 	path_flows_forget(path);
 	path->due_usec = now_usec > path->restart_usec ? now_usec : path->restart_usec;
@@ -81,7 +85,7 @@ bool path_is_urgent(const struct path *path)
 
 bool path_is_settled(const struct path *path)
 {
-	return !path->check && path->streak == 0 &&
+	return !path->check && !path->outdated && path->streak == 0 &&
 	       (path->undecided == 0 || path->undecided > UNDECIDED_MOST) && path->ended_usec != 0 &&
 	       !path_flows_pending(path);
 }
@@ -89,7 +93,7 @@ bool path_is_settled(const struct path *path)
 static void path_schedule(struct path *path, const struct pace *pace, uint64_t now_usec,
 			  uint64_t oversize_usec)
 {
-	bool open = path->streak > 0 || path_flows_pending(path) ||
+	bool open = path->streak > 0 || path->outdated || path_flows_pending(path) ||
 		    (path->undecided > 0 && path->undecided <= UNDECIDED_MOST) ||
 		    (!path->discovered && clamp_is_near(&path->clamp, &path->settings->clamp));
 	uint64_t interval = pace_interval(pace, path->settings->interval_usec);
@@ -331,6 +335,7 @@ struct check *path_judge(struct path *path, const struct pace *pace, const struc
 		path_learn(path, check);
 		path_flows_learn(path, check, result);
 	}
+	path->outdated = path->outdated && check;
 	path->rounds++;
 	path->last_round_usec = moment->real_usec;
 	path->check = NULL;

@@ -82,6 +82,7 @@ struct path {
 	bool discovered;                  /* nobody asked for it to be watched */
 	bool gateway;                     /* and it is a router, whose own word on echoes is worth little */
 	bool admitted;                    /* the next check has its turn: see pace_admit() */
+	bool outdated;                    /* something changed under the last check: see path_endures() */
 	enum path_wait waits;
 	uint64_t phase_usec;              /* its place within the interval */
 
@@ -172,8 +173,12 @@ struct surroundings {
 /* The kernel's view was read. True when it differs so that what was measured is out of date. */
 bool path_on_surroundings(struct path *path, const struct surroundings *surroundings);
 
-/* Something relevant changed: the running round is thrown away, a fresh one is due at once, or
- * soon where events come in storms. Returns the check's memory to its owner, NULL none. */
+/* Changes follow each other without end: better a check of one of the ways than none at all. It is
+ * judged, and a fresh one follows. */
+bool path_endures(struct path *path, uint64_t now_usec);
+
+/* Something relevant changed: the running round is thrown away unless it endures, a fresh one is due at
+ * once, or soon where events come in storms. Returns the check's memory to its owner, NULL none. */
 struct check *path_restart(struct path *path, uint64_t now_usec);
 
 /* A fresh round was asked for. False when the last one is less than a second old and settled. */

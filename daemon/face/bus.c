@@ -33,7 +33,8 @@ static void bus_close(struct bus *bus)
 {
 	bus->ready = false;
 	bus->named = false;
-	bus_checks_drop(bus);
+	bus_callers_drop(bus);
+	bus_questions_drop(bus);
 	bus_news_drop(bus);
 	bus_whole_leave(bus);
 	if (bus->connection)

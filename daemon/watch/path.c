@@ -276,7 +276,8 @@ static bool path_close(struct watch *watch, struct path *path, const struct mome
 		path_put_off(watch, path, moment->now_usec);
 		return false;
 	}
-	if ((!good || news) && watch_look(watch, path, moment->now_usec)) {
+	if ((!good || news) && watch_look(watch, path, moment->now_usec) &&
+	    !path_endures(path, moment->now_usec)) {
 		watch_path_restart(watch, path, moment->now_usec);
 		return false;
 	}

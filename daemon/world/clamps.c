@@ -170,7 +170,9 @@ static int route_prepare(struct clamps *clamps, const struct clamp_way *way, uin
 					sizeof(ret->request));
 	if (r >= 0)
 		r = bound_objection(clamps, way, &match);
-	if (r >= 0 && !clamp_message_parse(&ret->request.header, &ret->entry))
+	/* read back as the kernel will show it: a route that is not to this address could not be taken off */
+	if (r >= 0 && (!clamp_message_parse(&ret->request.header, &ret->entry) ||
+		       !address_equal(&ret->entry.to, way->to)))
 		r = -EBADMSG;
 	return r;
 }

@@ -54,6 +54,14 @@ static void socket_set_buffers(int fd)
 		socket_set(fd, &options[3], 1);
 }
 
+static uint32_t socket_room(int fd)
+{
+	int bytes;
+	socklen_t length = sizeof(bytes);
+
+	return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) < 0 ? 0 : (uint32_t)bytes;
+}
+
 static int socket_filter(int fd, struct sock_filter *filter, size_t count)
 {
 	struct sock_fprog program = {(unsigned short)count, filter};
@@ -190,6 +198,7 @@ int raw_open(struct raw *ret, enum raw_kind kind, uint8_t family)
 		return r;
 	}
 	socket_set_buffers(raw.fd);
+	raw.room = socket_room(raw.fd);
 	*ret = raw;
 	return 0;
 }
@@ -297,14 +306,4 @@ bool raw_fill(const struct raw *raw, struct raw_fill *ret)
 		.room = info[SK_MEMINFO_RCVBUF],
 	};
 	return true;
-}
-
-uint32_t raw_receive_buffer(const struct raw *raw)
-{
-	int bytes;
-	socklen_t length = sizeof(bytes);
-
-	if (raw->fd < 0 || getsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) < 0)
-		return 0;
-	return (uint32_t)bytes;
 }

@@ -358,7 +358,9 @@ def no_journal(network):
     consistent(daemon, "b", 9000)
     limit(s1, 1500)
     black_hole(daemon, "b", 1500)
-    lines = daemon.wait("the sentence", lambda: [x for x in daemon.lines if "black-hole" in x])
+    # beside it stands what the foreground shows: a table, and the same with advice
+    lines = daemon.wait("the sentence", lambda: [x for x in daemon.lines if "black-hole" in x
+                                                 and x.startswith("peer b ")])
     equal("sentences", len(lines), 1)
     assert "1500" in lines[0] and "9000" in lines[0] and "b" in lines[0], lines[0]
 

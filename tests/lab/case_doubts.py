@@ -222,7 +222,10 @@ def reports_ignored(network, family):
         for _ in range(5):
             forge(r1, "near", a.hardware_address("eth0"), R1[family], A[family], 1400, forged)
     daemon.wait("the count", lambda: daemon.describe()["ReportsIgnored"] == 10)
-    daemon.rounds("b", 2, Verdict="consistent", PathMTU=1500, Findings=[])
+    # an IPv6 kernel believes any of them by itself (icmpv6_err), which the daemon may have seen by now
+    believed = ["cached-pmtu-stale"] if family == "ipv6" else []
+    daemon.rounds("b", 2, Verdict="consistent", PathMTU=1500,
+                  Findings=lambda found: [one[0] for one in found] in ([], believed))
     equal("ReportsIgnored", daemon.describe()["ReportsIgnored"], 10)
     silent(daemon)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Peers on the same link: switches, hidden ends, links that change and vanish."""
 
+import time
+
 from cases import (black_hole, case, consistent, equal, never, one_alert, recovered, silent, start)
 from daemon import config
 from topology import A, B, FAMILIES, direct, limit, switched
@@ -104,6 +106,25 @@ def switch_lowered(network, family):
     equal("verdicts", daemon.verdicts("b"),
           [("consistent", "black-hole"), ("black-hole", "consistent")])
     one_alert(daemon, "b", "black-hole")
+
+
+@case("link storm", "the local MTU changes without end, and then rests: the peer is measured then too",
+      *FAMILIES)
+def link_storm(network, family):
+    a, _, _ = switched(network)
+    daemon = start(network, a, config({f"b{i}": {"Address": B[family]} for i in range(16)}))
+    daemon.rounds("b0", 1)
+    names = [f"b{i}" for i in range(16)]
+    # longer than a change sends every check back to its start
+    until = time.monotonic() + 12
+    while time.monotonic() < until:
+        for mtu in (1300, 9000):
+            a.mtu("eth0", mtu)
+    a.mtu("eth0", 1300)
+    for name in names:
+        consistent(daemon, name, 1300, LinkMTU=1300, ExpectedMTU=1300)
+    daemon.rounds_of(names, 3, deadline=40, Verdict="consistent", PathMTU=1300)
+    silent(daemon)
 
 
 @case("M36", "the local MTU lowered while a search is running", *FAMILIES)

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from cases import black_hole, case, consistent, equal, never, one_alert, silent, start
-from daemon import Daemon, config, end
+from daemon import PATIENCE, Daemon, config, end
 from lab import Skip
 from topology import A, B, FAMILIES, R1, direct, limit, routed, switched
 
@@ -44,7 +44,8 @@ class Host(Daemon):
         # its root as well: where all this runs in a chroot that is not the namespace's own
         place = f"/proc/{self.process.pid}"
         done = subprocess.run(["nsenter", f"--mount={place}/ns/mnt", f"--root={place}/root", *words],
-                              capture_output=True, text=True, timeout=30, check=False)
+                              capture_output=True, text=True, timeout=120 * PATIENCE,
+                              check=False)
         assert done.returncode == 0, f"{words}: {done.stderr}"
 
     def mount(self, name, source, user=0):

@@ -5,6 +5,7 @@ Everything is read the way an administrator would: properties and signals by bus
 the journal's socket, sentences from stderr where there is no journal.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -155,8 +156,9 @@ class Daemon:
                  may_lack=None, lldpd=None, variables=None):
         self.lab, self.space, self.may_lack = lab, space, may_lack
         self.process, self.lldpd, self.variables = None, lldpd, variables or {}
-        self.records, self.lines, self.signals = [], [], []
+        self._records, self.lines, self.signals = [], [], []
         self.news = threading.Condition()
+        self.reader, self.marks = None, collections.deque()
         self.file = os.path.join(lab.directory, f"{space.role}.conf")
         self.journal = os.path.join(lab.directory, f"{space.role}-journal") if journal else None
         self.bus = Bus(lab, space.role)
@@ -227,6 +229,20 @@ class Daemon:
             for line in stream:
                 self._tell(self.lines, line.rstrip("\n"))
 
+    @property
+    def records(self):
+        """All that the daemon has sent to the journal, what still waits in the socket included."""
+        if self.reader and self.reader.is_alive():
+            mark = threading.Event()
+            self.marks.append(mark)
+            self._to_reader(b"mark")
+            mark.wait(DEADLINE * PATIENCE)
+        return self._records
+
+    def _to_reader(self, word):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.sendto(word, os.path.join(self.journal, "socket"))
+
     def _listen(self):
         os.mkdir(self.journal)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -239,14 +255,17 @@ class Daemon:
                 datagram = self.socket.recv(1 << 16)
                 if datagram == b"end":
                     return
-                self._tell(self.records, {**record_fields(datagram), "_received": time.monotonic()})
-        thread = threading.Thread(target=receive, daemon=True)
-        thread.start()
+                if datagram == b"mark":
+                    self.marks.popleft().set()
+                else:
+                    self._tell(self._records,
+                               {**record_fields(datagram), "_received": time.monotonic()})
+        self.reader = threading.Thread(target=receive, daemon=True)
+        self.reader.start()
 
         def close():
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-                sock.sendto(b"end", os.path.join(self.journal, "socket"))
-            thread.join(5)
+            self._to_reader(b"end")
+            self.reader.join(5)
             self.socket.close()
         self.lab.stack.callback(close)
 
@@ -344,7 +363,7 @@ class Daemon:
         until = time.monotonic() + deadline * PATIENCE
         while True:
             with self.news:
-                seen = len(self.records) + len(self.lines) + len(self.signals)
+                seen = len(self._records) + len(self.lines) + len(self.signals)
             value = ready()
             if value:
                 return value
@@ -355,7 +374,7 @@ class Daemon:
             if time.monotonic() > until:
                 raise AssertionError(f"not within {deadline:.0f} s: {what}")
             with self.news:
-                if seen == len(self.records) + len(self.lines) + len(self.signals):
+                if seen == len(self._records) + len(self.lines) + len(self.signals):
                     self.news.wait(0.1)
 
     def unavailable(self):

@@ -17,7 +17,7 @@ import threading
 import time
 
 import topology
-from daemon import BINARY, CTL, Daemon, config
+from daemon import CTL, Daemon, config
 from lab import Lab, LabError, Skip
 
 SAN = topology.B["ipv4"]

@@ -160,7 +160,7 @@ START_TEST(a_check_endures_a_long_storm)
 {
 	struct moment moment = {0};
 	struct scene scene;
-	uint64_t began;
+	uint64_t began, rounds;
 
 	scene_init(&scene, ADDRESS_IPV4);
 	began = scene.now;
@@ -175,10 +175,81 @@ START_TEST(a_check_endures_a_long_storm)
 		ck_assert_ptr_null(path_restart(&scene.path, scene.now));
 		ck_assert_ptr_eq(scene.path.check, (void *)scene.memory);
 	}
+	/* it is judged, and what changed under it is not left for the next interval */
+	rounds = scene.path.rounds;
+	while (scene.path.rounds == rounds)
+		scene_go_on(&scene);
+	ck_assert(!path_is_settled(&scene.path));
+	ck_assert_uint_eq(scene.path.due_usec, scene.now + USEC_PER_SEC);
+	rounds = scene.path.rounds;
+	while (scene.path.rounds == rounds)
+		scene_go_on(&scene);
+	ck_assert(path_is_settled(&scene.path));
+	/* one that has ended is judged or thrown away: it would never be asked again */
+	scene.now = scene.path.due_usec;
+	moment.now_usec = scene.now;
+	path_begin(&scene.path, (void *)scene.memory, &moment);
+	scene.path.check->done = true;
+	scene.path.unrest_usec = 0;
+	scene.path.restart_usec = scene.now;
+	ck_assert(path_endures(&scene.path, scene.now));
+	ck_assert_ptr_eq(path_restart(&scene.path, scene.now), (void *)scene.memory);
+	ck_assert_uint_le(scene.path.wake_usec, scene.now + USEC_PER_SEC);
+	moment.now_usec = scene.now;
+	path_begin(&scene.path, (void *)scene.memory, &moment);
 	/* after some quiet an event is what it was */
 	scene.now += 10 * USEC_PER_SEC;
 	ck_assert_ptr_eq(path_restart(&scene.path, scene.now), (void *)scene.memory);
 	ck_assert_ptr_null(scene.path.check);
+}
+END_TEST
+
+static bool far_refuses_large(struct scene *scene, struct answer *answer)
+{
+	if (answer->size <= scene->limit)
+		return true;
+	answer->kind = ANSWER_REFUSED;
+	answer->error = -EMSGSIZE;
+	return true;
+}
+
+static void scene_hears(struct scene *scene, uint32_t mtu)
+{
+	scene->link.mtu = mtu;
+	ck_assert(scene_look(scene));
+	path_restart(&scene->path, scene->now);
+}
+
+/* What this host refuses while its own link changes is no packet filter, and no word of the path. The
+ * kernel knows of each change before the daemon hears of it. */
+START_TEST(a_storm_of_sizes_is_no_fault)
+{
+	bool endured = false;
+	struct scene scene;
+
+	scene_init(&scene, _i % 2 ? ADDRESS_IPV6 : ADDRESS_IPV4);
+	scene.far = far_refuses_large;
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	for (uint64_t began = scene.now; scene.now < began + 60 * USEC_PER_SEC;) {
+		scene.limit = 1300;
+		while (!scene.path.check)
+			scene_go_on(&scene);
+		scene_hears(&scene, 1300);
+		if (_i > 1)
+			scene_hears(&scene, 9000);
+		while (scene.path.check)
+			scene_go_on(&scene);
+		endured |= scene.path.outdated;
+		scene.limit = 9000;
+		if (_i <= 1)
+			scene_hears(&scene, 9000);
+		assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	}
+	ck_assert(endured);
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	ck_assert(path_is_settled(&scene.path));
 }
 END_TEST
 
@@ -485,6 +556,7 @@ int main(void)
 	tcase_add_loop_test(test, each_detail, 0, 9);
 	tcase_add_test(test, another_number_is_no_silence_of_the_router);
 	tcase_add_test(test, a_check_endures_a_long_storm);
+	tcase_add_loop_test(test, a_storm_of_sizes_is_no_fault, 0, 4);
 	tcase_add_test(test, urgent_for_a_while);
 	tcase_add_loop_test(test, explained_by_the_link, 0, 3);
 	tcase_add_test(test, explains_no_other_verdict);
