@@ -8,7 +8,7 @@
 #include "../core/facts.h"
 
 enum raw_kind {
-	RAW_ICMP,     /* hears echo replies and reports; sends, IPv4 all kinds, IPv6 echo */
+	RAW_ICMP,     /* hears replies to echoes like ours and all reports; sends, IPv4 all kinds, IPv6 echo */
 	RAW_HEADER,   /* IPv6 alone: sends what has its own header, hears nothing */
 	RAW_SEGMENT,  /* hears the TCP answers to a SYN; sends nothing */
 	RAW_DATAGRAM, /* a UDP port; sends nothing */

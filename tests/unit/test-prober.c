@@ -430,6 +430,39 @@ START_TEST(handlers_may_send)
 }
 END_TEST
 
+/* The kernel keeps the replies to them from us; another program's reports may be ours and come. */
+START_TEST(pings_of_others_wake_nobody)
+{
+	struct lab lab;
+
+	lab_pair(&lab, 1500);
+	host_run(0, "ping -qc3 -i0.01 -w5 192.0.2.2 >/dev/null; ping -qc3 -i0.01 -s40 -p a5 -w5 "
+		    "2001:db8::2 >/dev/null");
+	lab_send(&lab, "192.0.2.2", 1500);
+	lab_send(&lab, "2001:db8::2", 1500);
+	lab_wait(&lab, 2);
+	ck_assert_uint_eq(prober_received(lab.prober), 2);
+	lab_close(&lab);
+}
+END_TEST
+
+/* RFC 792 says nothing of the least a reply may hold: one that is too short to show more is heard. */
+START_TEST(shortest_replies)
+{
+	struct lab lab;
+
+	lab_pair(&lab, 1500);
+	lab_send(&lab, "192.0.2.2", 36);
+	lab_send(&lab, "192.0.2.2", 39);
+	lab_send(&lab, "192.0.2.2", 40);
+	lab_send(&lab, "2001:db8::2", 56);
+	lab_send(&lab, "2001:db8::2", 59);
+	lab_send(&lab, "2001:db8::2", 60);
+	lab_wait(&lab, 6);
+	lab_close(&lab);
+}
+END_TEST
+
 static int on_other(sd_event_source *source, void *userdata)
 {
 	const struct lab *lab = userdata;
@@ -478,6 +511,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, overflow_is_found_unread);
 	tcase_add_test(tests, full_send_buffer);
 	tcase_add_test(tests, handlers_may_send);
+	tcase_add_test(tests, pings_of_others_wake_nobody);
+	tcase_add_test(tests, shortest_replies);
 	tcase_add_test(tests, floods_leave_others_a_turn);
 }
 
