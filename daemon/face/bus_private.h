@@ -114,6 +114,9 @@ static inline bool bus_is_heard(const struct bus *bus)
 int bus_send_verdict(struct bus *bus, const struct peer *peer, const struct path *path,
 		     enum verdict before);
 
+/* bus.c: after each turn of the loop */
+void bus_look_after(struct bus *bus);
+
 /* bus_news.c */
 int bus_news_init(struct bus *bus);
 void bus_news_drop(struct bus *bus); /* nobody hears us any more */

@@ -66,6 +66,7 @@ static int on_turn(sd_event_source *source, void *userdata)
 	bool another = bus->rest_usec > 0 && spent >= SHORT_USEC;
 	uint64_t queued = 0;
 
+	bus_look_after(bus);
 	bus->call_usec = 0;
 	if (spent >= SHORT_USEC)
 		bus->rest_usec += REST_TIMES * spent;

@@ -223,8 +223,11 @@ def memory_learn(world, preloaded, deeds):
 def memory_running(lab):
     world, preloaded = Troubled(lab), Preloaded(lab)
     deeds = memory_deeds(world)
-    work = memory_learn(world, preloaded, deeds)
-    for _, name, number in share(work) or spread(work, 6):
+    if "FAULTS" in os.environ:
+        work = share(memory_learn(world, preloaded, deeds))
+    else:
+        work = [(None, name, 20) for name in ("widened", "narrowed", "link", "Reload")]
+    for _, name, number in work:
         for more in (0, 30):
             if world.daemon.process is None:
                 world.fresh()

@@ -186,11 +186,11 @@ def memory(daemon):
 
 
 def flat(used):
-    """The second half of the time takes what the first one took, but for the last pages of it."""
+    """The second half of the time takes what the first one took, but for what the allocator keeps."""
     half = len(used) // 2
     before, after = max(used[:half]), max(used[half:])
     told = f"memory {min(used)} to {before} kB in the first half, {min(used[half:])} to {after} after"
-    assert after <= before * 1.02 + 256, f"it grows: {told}"
+    assert after <= before * 1.1, f"it grows: {told}"
     return told
 
 

@@ -176,7 +176,8 @@ class Troubled:
             with contextlib.suppress(BusError):
                 self.daemon.describe()
         status = stop()
-        self.judge(what, right, status, met())
+        # what was to fail may do so after all was well
+        self.judge(what, None if right and status else right, status, met())
 
     def strike(self, what, trouble, met=None):
         """In the midst of its life; one that goes on is left running. `met`: as what trouble()

@@ -787,6 +787,17 @@ START_TEST(bus_that_goes_and_comes_again)
 }
 END_TEST
 
+/* That it is lost was not told, for lack of memory; and nothing of note happens. */
+START_TEST(loss_that_is_not_told)
+{
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_close(world.bus->connection);
+	WORLD_UNTIL(&world, !world_has_name(&world, world.client));
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+}
+END_TEST
+
 static void add_all(TCase *test)
 {
 	tcase_add_test(test, peer_change_is_signalled);
@@ -807,6 +818,7 @@ static void add_all(TCase *test)
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);
 	tcase_add_test(test, bus_that_goes_and_comes_again);
+	tcase_add_test(test, loss_that_is_not_told);
 }
 
 int main(void)
