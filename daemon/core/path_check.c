@@ -92,6 +92,11 @@ static void path_choose_kinds(const struct path *path, struct check_settings *se
 			settings->others[settings->other_count++] = order[i];
 }
 
+static uint32_t facts_full(const struct path_facts *facts)
+{
+	return facts->expected < facts->capacity ? facts->expected : facts->capacity;
+}
+
 static void path_set_round(const struct path *path, const struct moment *moment,
 			   struct round_settings *ret)
 {
@@ -103,7 +108,7 @@ static void path_set_round(const struct path *path, const struct moment *moment,
 	ret->timeout_usec = settings->timeout_usec;
 	ret->rtt_usec = path->rtt_usec;
 	ret->loss = path->loss;
-	ret->full = facts->expected < facts->capacity ? facts->expected : facts->capacity;
+	ret->full = facts_full(facts);
 	ret->control = facts->ipv6 ? CONTROL_IPV6 : CONTROL_IPV4;
 	/* RFC 791 section 3.2, RFC 8200 section 5 */
 	ret->least = facts->ipv6 ? IPV6_SMALLEST_MTU : CONTROL_IPV4;
@@ -415,6 +420,14 @@ static bool path_heard_one_flow(const struct path *path, const struct check_resu
 	       (was == VERDICT_PARTIAL || was == VERDICT_BLACK_HOLE || was == VERDICT_LOSSY || irregular);
 }
 
+/* What it asked for is not what this host sends now, or was refused while this host's own links changed:
+ * no word of the path. */
+static bool path_changed_under(const struct path *path, const struct check_result *result)
+{
+	return path->outdated &&
+	       (result->main.refused || result->main.full != facts_full(&path->facts));
+}
+
 void path_decide(struct path *path, struct check_result *result, struct judgement *ret)
 {
 	uint32_t limit;
@@ -435,6 +448,8 @@ void path_decide(struct path *path, struct check_result *result, struct judgemen
 	clamp_hold_verdict(&path->facts, &path->announced, ret);
 	if (path_heard_one_flow(path, result) &&
 	    verdict_rank(ret->verdict) < verdict_rank(path->announced.verdict))
+		ret->verdict = VERDICT_UNKNOWN;
+	if (path_changed_under(path, result))
 		ret->verdict = VERDICT_UNKNOWN;
 	if (ret->verdict == VERDICT_UNKNOWN)
 		return;

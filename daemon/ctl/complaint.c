@@ -140,7 +140,7 @@ void remote_explain(struct remote *remote, const sd_bus_error *error, const char
 	const char *name = error && error->name ? error->name : "";
 	const char *text = error && error->message ? error->message : "";
 
-	remote->denied = remote->locked = remote->absent = remote->broken = false;
+	remote->denied = remote->locked = remote->absent = remote->broken = remote->large = false;
 	if (is_absent_daemon(name)) {
 		explain_absence(remote);
 	} else if (strcmp(name, DBUS_ERROR "AccessDenied") == 0 ||
@@ -162,6 +162,7 @@ void remote_explain(struct remote *remote, const sd_bus_error *error, const char
 	} else if (name[0]) {
 		remote->absent = strcmp(name, BUS_NAME ".NoSuchPeer") == 0 ||
 				 strcmp(name, DBUS_ERROR "UnknownObject") == 0;
+		remote->large = strcmp(name, DBUS_ERROR "LimitsExceeded") == 0;
 		explain(remote, EXIT_UNABLE, "%s", text[0] ? text : name);
 	} else {
 		remote->broken = true;

@@ -15,6 +15,22 @@
 #define PEERS "Peers"
 #define LINKS "Links"
 
+int document_put(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (value && object && json_object_object_add(object, key, value) == 0)
+		return 0;
+	json_object_put(value);
+	return -ENOMEM;
+}
+
+int document_append(struct json_object *array, struct json_object *value)
+{
+	if (value && array && json_object_array_add(array, value) == 0)
+		return 0;
+	json_object_put(value);
+	return -ENOMEM;
+}
+
 /* --- from messages --- */
 
 static int value_read(sd_bus_message *message, struct json_object **ret);
@@ -82,8 +98,8 @@ static int finding_read(sd_bus_message *message, struct json_object **ret)
 		struct json_object *text = NULL;
 
 		r = text_read(message, 's', &text);
-		if (r >= 0 && json_object_object_add(finding, keys[i], text) < 0)
-			r = -ENOMEM;
+		if (r >= 0)
+			r = document_put(finding, keys[i], text);
 	}
 	if (r < 0)
 		return r;
@@ -100,8 +116,8 @@ static int array_read(sd_bus_message *message, const char *contents, struct json
 		struct json_object *value = NULL;
 
 		r = value_read(message, &value);
-		if (r >= 0 && json_object_array_add(array, value) < 0)
-			r = -ENOMEM;
+		if (r >= 0)
+			r = document_append(array, value);
 	}
 	if (r < 0)
 		return r;
@@ -130,11 +146,12 @@ static int entry_read(sd_bus_message *message, struct json_object *object)
 		r = value_read(message, &value);
 	if (r < 0)
 		return r;
-	if (!key_is_ours(key) || json_object_object_add(object, key, value) < 0) {
+	if (!key_is_ours(key)) {
 		json_object_put(value);
-		return key_is_ours(key) ? -ENOMEM : -EBADMSG;
+		return -EBADMSG;
 	}
-	return sd_bus_message_exit_container(message);
+	r = document_put(object, key, value);
+	return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
 int document_from_message(sd_bus_message *message, struct json_object **ret)
@@ -332,11 +349,9 @@ static enum verdict verdict_of(struct json_object *document)
 	return worst;
 }
 
-static int text_add(struct json_object *object, const char *key, const char *text)
+static int text_put(struct json_object *object, const char *key, const char *text)
 {
-	struct json_object *value = json_object_new_string(text);
-
-	return value ? json_object_object_add(object, key, value) : -1;
+	return document_put(object, key, json_object_new_string(text));
 }
 
 struct json_object *document_new(const char *version, struct json_object *peers,
@@ -344,19 +359,13 @@ struct json_object *document_new(const char *version, struct json_object *peers,
 {
 	_drop_ struct json_object *parts = json_object_new_object();
 	_drop_ struct json_object *all = json_object_new_object();
+	int r = document_put(parts, PEERS, peers), s = document_put(parts, LINKS, links);
 
-	if (!parts || !all || !peers || !links) {
-		json_object_put(peers);
-		json_object_put(links);
-		return NULL;
-	}
-	json_object_object_add(parts, PEERS, peers);
-	json_object_object_add(parts, LINKS, links);
-	if (text_add(all, "Version", version) < 0 ||
-	    text_add(all, "Verdict", words_verdict(verdict_of(parts))) < 0 ||
-	    text_add(all, "Severity", words_severity(severity_of(parts))) < 0 ||
-	    json_object_object_add(all, PEERS, json_object_get(peers)) < 0 ||
-	    json_object_object_add(all, LINKS, json_object_get(links)) < 0)
+	if (r < 0 || s < 0 || text_put(all, "Version", version) < 0 ||
+	    text_put(all, "Verdict", words_verdict(verdict_of(parts))) < 0 ||
+	    text_put(all, "Severity", words_severity(severity_of(parts))) < 0 ||
+	    document_put(all, PEERS, json_object_get(peers)) < 0 ||
+	    document_put(all, LINKS, json_object_get(links)) < 0)
 		return NULL;
 	return json_object_get(all);
 }

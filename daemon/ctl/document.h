@@ -30,6 +30,11 @@ struct json_object *document_string(const char *text);
 struct json_object *document_new(const char *version, struct json_object *peers,
 				 struct json_object *links);
 
+/* Take `value` over, also on error. -ENOMEM also where `value` could not be made or there is no room for
+ * it. */
+int document_put(struct json_object *object, const char *key, struct json_object *value);
+int document_append(struct json_object *array, struct json_object *value);
+
 /* Neutral values for what is not there: "", 0, NULL. Texts live as long as the object. */
 const char *document_text(struct json_object *object, const char *key);
 uint64_t document_number(struct json_object *object, const char *key);

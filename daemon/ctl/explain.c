@@ -29,10 +29,8 @@ void explain_say(struct explaining *explaining, struct json_object *list, const 
 	if (words)
 		text = json_object_new_string(words);
 	free(words);
-	if (!text || json_object_array_add(list, text) < 0) {
-		json_object_put(text);
+	if (document_append(list, text) < 0)
 		explaining->failed = true;
-	}
 }
 
 uint32_t explain_payload(uint32_t mtu, bool ipv6)
@@ -278,9 +276,7 @@ void explain_evidence(struct explaining *explaining)
 
 static int copy(struct json_object *to, struct json_object *from, const char *key)
 {
-	struct json_object *text_of = json_object_new_string(document_text(from, key));
-
-	return text_of ? json_object_object_add(to, key, text_of) : -1;
+	return document_put(to, key, json_object_new_string(document_text(from, key)));
 }
 
 /* In the order in which they are read. */
@@ -292,7 +288,7 @@ static int lists_add(struct json_object *all, struct explaining *explaining)
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		*lists[i] = json_object_new_array();
-		if (!*lists[i] || json_object_object_add(all, keys[i], *lists[i]) < 0)
+		if (document_put(all, keys[i], *lists[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -316,10 +312,10 @@ struct json_object *explain_path(const struct explaining *facts)
 	explaining.ipv6 = strchr(document_text(facts->path, "Address"), ':') != NULL;
 	explaining.outdated = verdict_is_shortfall(explaining.verdict) && explaining.expected > 0 &&
 			      explaining.expected <= explaining.size;
-	for (unsigned i = 0; all && i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (copy(all, facts->path, keys[i]) < 0)
 			return NULL;
-	if (!all || lists_add(all, &explaining) < 0)
+	if (lists_add(all, &explaining) < 0)
 		return NULL;
 	explain_evidence(&explaining);
 	explain_steps(&explaining);

@@ -15,9 +15,8 @@
 /* Takes `action` over. */
 static struct json_object *add(struct explaining *explaining, struct json_object *action)
 {
-	if (action && json_object_array_add(explaining->actions, action) == 0)
+	if (document_append(explaining->actions, action) == 0)
 		return action;
-	json_object_put(action);
 	explaining->failed = true;
 	return NULL;
 }

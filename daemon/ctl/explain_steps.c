@@ -18,8 +18,8 @@ static struct json_object *step_new(const char *name, const char *what)
 {
 	_drop_ struct json_object *step = json_object_new_object();
 
-	if (!step || json_object_object_add(step, "Name", json_object_new_string(name)) < 0 ||
-	    json_object_object_add(step, "What", json_object_new_string(what)) < 0)
+	if (document_put(step, "Name", json_object_new_string(name)) < 0 ||
+	    document_put(step, "What", json_object_new_string(what)) < 0)
 		return NULL;
 	return json_object_get(step);
 }
@@ -29,16 +29,17 @@ static void step_add(struct explaining *explaining, const char *name, const char
 {
 	uint32_t payload = explain_payload(mtu, explaining->ipv6);
 	struct json_object *step = step_new(name, what);
+	uint32_t mss = explain_mss(mtu, explaining->ipv6);
 
-	if (!step || json_object_object_add(step, "MTU", json_object_new_int64(mtu)) < 0 ||
-	    json_object_object_add(step, "ICMPPayload", json_object_new_int64(payload)) < 0 ||
-	    json_object_object_add(step, "MSS",
-				   json_object_new_int64(explain_mss(mtu, explaining->ipv6))) < 0 ||
-	    json_object_object_add(step, "Narrow", json_object_new_boolean(false)) < 0 ||
-	    json_object_array_add(explaining->steps, step) < 0) {
+	if (document_put(step, "MTU", json_object_new_int64(mtu)) < 0 ||
+	    document_put(step, "ICMPPayload", json_object_new_int64(payload)) < 0 ||
+	    document_put(step, "MSS", json_object_new_int64(mss)) < 0 ||
+	    document_put(step, "Narrow", json_object_new_boolean(false)) < 0) {
 		json_object_put(step);
-		explaining->failed = true;
+		step = NULL;
 	}
+	if (document_append(explaining->steps, step) < 0)
+		explaining->failed = true;
 }
 
 /* --- on this host --- */
@@ -166,6 +167,6 @@ void explain_steps(struct explaining *explaining)
 	steps_host(explaining);
 	steps_network(explaining);
 	narrow = step_narrowest(explaining);
-	if (narrow && json_object_object_add(narrow, "Narrow", json_object_new_boolean(true)) < 0)
+	if (narrow && document_put(narrow, "Narrow", json_object_new_boolean(true)) < 0)
 		explaining->failed = true;
 }

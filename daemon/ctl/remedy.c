@@ -33,10 +33,10 @@ struct json_object *action_new(const char *format, ...)
 	va_start(arguments, format);
 	text = text_new(format, arguments);
 	va_end(arguments);
-	if (!action || !text || json_object_object_add(action, "Text", text) < 0 ||
-	    json_object_object_add(action, "File", json_object_new_string("")) < 0 ||
-	    json_object_object_add(action, "Lines", json_object_new_array()) < 0 ||
-	    json_object_object_add(action, "Commands", json_object_new_array()) < 0)
+	if (document_put(action, "Text", text) < 0 ||
+	    document_put(action, "File", json_object_new_string("")) < 0 ||
+	    document_put(action, "Lines", json_object_new_array()) < 0 ||
+	    document_put(action, "Commands", json_object_new_array()) < 0)
 		return NULL;
 	return json_object_get(action);
 }
@@ -49,19 +49,13 @@ int action_add(struct json_object *action, const char *key, const char *format, 
 	va_start(arguments, format);
 	text = text_new(format, arguments);
 	va_end(arguments);
-	if (!text || !json_object_object_get_ex(action, key, &list) ||
-	    json_object_array_add(list, text) < 0) {
-		json_object_put(text);
-		return -ENOMEM;
-	}
-	return 0;
+	json_object_object_get_ex(action, key, &list);
+	return document_append(list, text);
 }
 
 static int action_file(struct json_object *action, const char *file)
 {
-	struct json_object *text = json_object_new_string(file);
-
-	return text ? json_object_object_add(action, "File", text) : -ENOMEM;
+	return document_put(action, "File", json_object_new_string(file));
 }
 
 /* A word for the shell. */

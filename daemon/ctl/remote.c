@@ -2,7 +2,7 @@
 /*
  * One connection and calls over it. Why a call failed is turned into words in complaint.c.
  */
-#include "remote.h"
+#include "remote_inside.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,10 +12,7 @@
 
 #include "agent.h"
 
-#define LONG_USEC (120 * USEC_PER_SEC) /* the daemon answers a check within 100 s */
 #define TURN_USEC (200 * USEC_PER_MSEC)
-
-#define CHECKS_AT_ONCE 32 /* the daemon has room for 64 callers */
 
 int remote_open(struct remote *ret, const struct command *command)
 {
@@ -44,9 +41,7 @@ void remote_done(struct remote *remote)
 	remote->words = NULL;
 }
 
-/* Whether it is worth another try: somebody can be asked for the password that the last call failed
- * for. Whether there is one who asks is not known before. */
-static bool remote_ask(struct remote *remote)
+bool remote_ask(struct remote *remote)
 {
 	if (!remote->may_ask || !remote->locked)
 		return false;
@@ -100,8 +95,7 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error)
 	return 0;
 }
 
-/* One turn of the connection. */
-static int remote_turn(struct remote *remote)
+int remote_turn(struct remote *remote)
 {
 	int r = sd_bus_process(remote->bus, NULL);
 
@@ -116,7 +110,7 @@ static int remote_turn(struct remote *remote)
 	return r;
 }
 
-static int reply_judge(struct remote *remote, sd_bus_message *reply)
+int remote_judge(struct remote *remote, sd_bus_message *reply)
 {
 	if (!sd_bus_message_is_method_error(reply, NULL)) {
 		remote->answered = true;
@@ -143,7 +137,7 @@ static int send_once(struct remote *remote, sd_bus_message *call, sd_bus_message
 	sd_bus_slot_unref(slot);
 	progress_end(&remote->progress);
 	if (r >= 0)
-		r = reply_judge(remote, waiting.reply);
+		r = remote_judge(remote, waiting.reply);
 	if (r >= 0 && ret_reply)
 		*ret_reply = sd_bus_message_ref(waiting.reply);
 	sd_bus_message_unref(waiting.reply);
@@ -193,7 +187,7 @@ int remote_describe(struct remote *remote, struct json_object **ret)
 	return r < 0 ? remote_failed(remote, r, "Describe") : 0;
 }
 
-static int properties_call(struct remote *remote, const char *path, const char *member,
+int remote_properties_call(struct remote *remote, const char *path, const char *member,
 			   sd_bus_message **ret)
 {
 	int r = sd_bus_message_new_method_call(remote->bus, ret, BUS_NAME, path,
@@ -206,7 +200,7 @@ int remote_version(struct remote *remote, char **ret)
 {
 	_drop_message_ sd_bus_message *call = NULL, *reply = NULL;
 	const char *version;
-	int r = properties_call(remote, BUS_ROOT, "Get", &call);
+	int r = remote_properties_call(remote, BUS_ROOT, "Get", &call);
 
 	if (r < 0)
 		return r;
@@ -226,7 +220,7 @@ int remote_properties(struct remote *remote, const char *path, const char *inter
 		      struct json_object **ret)
 {
 	_drop_message_ sd_bus_message *call = NULL, *reply = NULL;
-	int r = properties_call(remote, path, "GetAll", &call);
+	int r = remote_properties_call(remote, path, "GetAll", &call);
 
 	if (r < 0)
 		return r;
@@ -238,150 +232,4 @@ int remote_properties(struct remote *remote, const char *path, const char *inter
 		return r;
 	r = document_from_message(reply, ret);
 	return r < 0 ? remote_failed(remote, r, "GetAll") : 0;
-}
-
-/* --- checks, many at the same time --- */
-
-struct checking {
-	struct remote *remote;
-	char *const *names;
-	struct json_object **peers;
-	struct checking_slot *slots;
-	unsigned begun, done;
-	bool asked; /* for a password: once, before all others are sent */
-	int error;  /* the first */
-};
-
-struct checking_slot {
-	struct checking *checking;
-	unsigned place;
-};
-
-static int on_checked(sd_bus_message *reply, void *userdata, sd_bus_error *error)
-{
-	struct checking_slot *slot = userdata;
-	struct checking *checking = slot->checking;
-	int r = reply_judge(checking->remote, reply);
-
-	if (r >= 0)
-		r = document_from_message(reply, &checking->peers[slot->place]);
-	if (r < 0 && checking->error == 0)
-		checking->error = r;
-	checking->done++;
-	return 0;
-}
-
-/* How long a check may take; not 0, which would mean the library's own default. */
-static uint64_t check_usec(const struct remote *remote)
-{
-	uint64_t now = progress_now();
-
-	if (remote->deadline_usec == 0 || remote->deadline_usec > now + LONG_USEC)
-		return LONG_USEC;
-	return remote->deadline_usec > now ? remote->deadline_usec - now : 1;
-}
-
-static int checking_begin(struct checking *checking, unsigned place)
-{
-	_drop_message_ sd_bus_message *call = NULL;
-	struct remote *remote = checking->remote;
-	int r = remote_new_call(remote, "Check", &call);
-
-	if (r < 0)
-		return r;
-	checking->slots[place] = (struct checking_slot){checking, place};
-	r = sd_bus_message_append(call, "s", checking->names[place]);
-	if (r >= 0)
-		r = sd_bus_call_async(remote->bus, NULL, call, on_checked, &checking->slots[place],
-				      check_usec(remote));
-	return r < 0 ? remote_failed(remote, r, "Check") : 0;
-}
-
-static bool checking_has_room(const struct checking *checking)
-{
-	unsigned most = checking->asked && checking->done == 0 ? 1 : CHECKS_AT_ONCE;
-
-	return checking->begun - checking->done < most;
-}
-
-static int checking_run(struct checking *checking, unsigned count)
-{
-	int r = 0;
-
-	while (r >= 0 && checking->done < count) {
-		while (r >= 0 && checking->begun < count && checking_has_room(checking))
-			r = checking_begin(checking, checking->begun++);
-		if (r >= 0)
-			r = remote_turn(checking->remote);
-		progress_show(&checking->remote->progress, "checking", checking->done, count);
-	}
-	progress_end(&checking->remote->progress);
-	return r < 0 ? r : checking->error;
-}
-
-static void checking_again(struct checking *checking, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		json_object_put(checking->peers[i]);
-		checking->peers[i] = NULL;
-	}
-	checking->begun = checking->done = 0;
-	checking->error = 0;
-	checking->asked = true;
-}
-
-int remote_check(struct remote *remote, char *const *names, unsigned count,
-		 struct json_object **ret_peers)
-{
-	struct checking checking = {.remote = remote, .names = names, .peers = ret_peers};
-	int r;
-
-	memset(ret_peers, 0, count * sizeof(*ret_peers));
-	checking.slots = calloc(count, sizeof(*checking.slots));
-	if (!checking.slots)
-		return remote_failed(remote, -ENOMEM, NULL);
-	progress_begin(&remote->progress);
-	r = checking_run(&checking, count);
-	if (r < 0 && checking.done == checking.begun && remote_ask(remote)) {
-		checking_again(&checking, count);
-		r = checking_run(&checking, count);
-	}
-	/* answers that still come have nowhere to go */
-	if (checking.done < checking.begun)
-		remote->bus = sd_bus_close_unref(remote->bus);
-	free(checking.slots);
-	return r;
-}
-
-static int all_read(sd_bus_message *reply, struct json_object *peers)
-{
-	int r = sd_bus_message_enter_container(reply, 'a', "{sa{sv}}");
-
-	while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'e', "sa{sv}")) > 0) {
-		struct json_object *peer = NULL;
-
-		r = sd_bus_message_skip(reply, "s");
-		if (r >= 0)
-			r = document_from_message(reply, &peer);
-		if (r >= 0 && json_object_array_add(peers, peer) < 0)
-			r = -ENOMEM;
-		if (r >= 0)
-			r = sd_bus_message_exit_container(reply);
-	}
-	return r;
-}
-
-int remote_check_all(struct remote *remote, struct json_object **ret)
-{
-	_drop_message_ sd_bus_message *reply = NULL;
-	_drop_ struct json_object *peers = json_object_new_array();
-	int r = remote_call(remote, "CheckAll", &reply, NULL);
-
-	if (r < 0)
-		return r;
-	r = peers ? all_read(reply, peers) : -ENOMEM;
-	if (r < 0)
-		return remote_failed(remote, r, "CheckAll");
-	*ret = json_object_get(peers);
-	return 0;
 }

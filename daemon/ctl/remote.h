@@ -27,6 +27,7 @@ struct remote {
 	bool locked; /* it may, with a password */
 	bool absent; /* there is no such peer or link */
 	bool broken; /* nobody is there to answer, now */
+	bool large;  /* the answer would not fit into a message */
 	char *words;
 };
 
@@ -57,7 +58,8 @@ int remote_properties(struct remote *remote, const char *path, const char *inter
  * the caller drops the others. */
 int remote_check(struct remote *remote, char *const *names, unsigned count,
 		 struct json_object **ret_peers);
-/* Checks all; *ret is an array of peers. */
+/* Checks all; *ret is an array of peers. Where no message holds them all, each is read by itself
+ * once they are measured. */
 int remote_check_all(struct remote *remote, struct json_object **ret);
 
 static inline void remote_drop(struct remote *remote)

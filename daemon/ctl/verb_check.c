@@ -54,7 +54,7 @@ static int check_some(struct remote *remote, const struct command *command,
 	if (r >= 0)
 		r = remote_check(remote, command->names, command->name_count, list);
 	for (unsigned i = 0; list && i < command->name_count; i++)
-		if (list[i] && json_object_array_add(peers, list[i]) < 0)
+		if (list[i] && document_append(peers, list[i]) < 0)
 			r = remote_failed(remote, -ENOMEM, NULL);
 	free(list);
 	if (r >= 0)
@@ -138,8 +138,7 @@ static int probe_send(struct remote *remote, const struct command *command, sd_b
 	if (r < 0)
 		return remote_failed(remote, r, "Probe");
 	*ret = json_object_new_array();
-	json_object_array_add(*ret, peer);
-	return 0;
+	return document_append(*ret, peer) < 0 ? remote_failed(remote, -ENOMEM, NULL) : 0;
 }
 
 int verb_probe(const struct command *command)

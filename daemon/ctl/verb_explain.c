@@ -48,19 +48,15 @@ static struct json_object *explain_peer(struct remote *remote, struct json_objec
 	_drop_ struct json_object *all = json_object_new_object();
 	struct json_object *paths = json_object_new_array();
 
-	if (!all ||
-	    json_object_object_add(all, "Name",
-				   json_object_new_string(document_text(peer, "Name"))) < 0 ||
-	    json_object_object_add(all, "Paths", paths) < 0)
+	if (document_put(all, "Paths", paths) < 0 ||
+	    document_put(all, "Name", json_object_new_string(document_text(peer, "Name"))) < 0)
 		return NULL;
 	for (unsigned i = 0; i < count || i == 0; i++) {
 		struct json_object *path = count > 0 ? document_at(peer, "Paths", i) : peer;
 		struct json_object *one = explain_one(remote, document, peer, path);
 
-		if (!one || json_object_array_add(paths, one) < 0) {
-			json_object_put(one);
+		if (document_append(paths, one) < 0)
 			return NULL;
-		}
 	}
 	return json_object_get(all);
 }

@@ -231,63 +231,71 @@ static int show_table(const struct measuring *measuring)
 	return sentences_print(measuring);
 }
 
+/* All of it, or nothing. */
+static struct json_object *whole(struct json_object *object, int r)
+{
+	if (r >= 0)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
 static struct json_object *run_json(const struct iperf_answer *answer, bool reverse)
 {
 	struct json_object *object = json_object_new_object();
+	double sender = reverse ? answer->cpu_there : answer->cpu_here;
+	double receiver = reverse ? answer->cpu_here : answer->cpu_there;
+	int r = document_put(object, "Stalled", json_object_new_boolean(answer->stalled));
 
-	json_object_object_add(object, "Stalled", json_object_new_boolean(answer->stalled));
-	json_object_object_add(object, "BitsPerSecond", json_object_new_uint64(answer->bits));
-	json_object_object_add(object, "Retransmits",
-			       answer->has_retransmits ? json_object_new_uint64(answer->retransmits)
-						       : NULL);
-	json_object_object_add(
-		object, "CPUSender",
-		json_object_new_double(reverse ? answer->cpu_there : answer->cpu_here));
-	json_object_object_add(
-		object, "CPUReceiver",
-		json_object_new_double(reverse ? answer->cpu_here : answer->cpu_there));
-	return object;
+	r |= document_put(object, "BitsPerSecond", json_object_new_uint64(answer->bits));
+	r |= answer->has_retransmits ? document_put(object, "Retransmits",
+						    json_object_new_uint64(answer->retransmits))
+				     : json_object_object_add(object, "Retransmits", NULL);
+	r |= document_put(object, "CPUSender", json_object_new_double(sender));
+	r |= document_put(object, "CPUReceiver", json_object_new_double(receiver));
+	return whole(object, r);
 }
 
 static struct json_object *series_json(const struct measuring *measuring, unsigned place)
 {
 	const struct series *series = &measuring->series[place];
 	struct json_object *object = json_object_new_object(), *runs = json_object_new_array();
-	struct spread bits = series_bits(series);
+	uint32_t mss = explain_mss(series->size, measuring->ipv6);
+	const char *way = series->reverse ? "return" : "forward", *worth;
+	uint64_t median = (uint64_t)series_bits(series).median;
+	int r = document_put(object, "MTU", json_object_new_int64(series->size));
 
-	json_object_object_add(object, "MTU", json_object_new_int64(series->size));
-	json_object_object_add(object, "MSS",
-			       json_object_new_int64(explain_mss(series->size, measuring->ipv6)));
-	json_object_object_add(object, "Direction",
-			       json_object_new_string(series->reverse ? "return" : "forward"));
-	json_object_object_add(object, "Stalled", json_object_new_boolean(series_stalls(series)));
-	json_object_object_add(object, "MedianBitsPerSecond",
-			       json_object_new_uint64((uint64_t)bits.median));
+	r |= document_put(object, "MSS", json_object_new_int64(mss));
+	r |= document_put(object, "Direction", json_object_new_string(way));
+	r |= document_put(object, "Stalled", json_object_new_boolean(series_stalls(series)));
+	r |= document_put(object, "MedianBitsPerSecond", json_object_new_uint64(median));
+
 	for (unsigned i = 0; i < series->count; i++)
-		json_object_array_add(runs, run_json(&series->runs[i], series->reverse));
-	json_object_object_add(object, "Runs", runs);
-	if (place >= 2)
-		json_object_object_add(object, "Worth",
-				       json_object_new_string(worth_word(worth_judge(
-					       &measuring->series[place % 2], series))));
-	return object;
+		r |= document_append(runs, run_json(&series->runs[i], series->reverse));
+	r |= document_put(object, "Runs", runs);
+	if (place >= 2) {
+		worth = worth_word(worth_judge(&measuring->series[place % 2], series));
+		r |= document_put(object, "Worth", json_object_new_string(worth));
+	}
+	return whole(object, r);
 }
 
 static int show(const struct measuring *measuring)
 {
 	_drop_ struct json_object *all = NULL;
 	struct json_object *list;
+	int r;
 
 	if (measuring->command->form == REPORT_TABLE)
 		return show_table(measuring);
 	all = json_object_new_object();
 	list = json_object_new_array();
-	json_object_object_add(all, "Name", json_object_new_string(measuring->command->names[0]));
-	json_object_object_add(all, "Address", json_object_new_string(measuring->question.address));
-	json_object_object_add(all, "Series", list);
-	for (unsigned i = 0; i < measuring->series_count; i++)
-		json_object_array_add(list, series_json(measuring, i));
-	return show_json(measuring->command, all);
+	r = document_put(all, "Name", json_object_new_string(measuring->command->names[0]));
+	r |= document_put(all, "Address", json_object_new_string(measuring->question.address));
+	r |= document_put(all, "Series", list);
+	for (unsigned i = 0; r >= 0 && i < measuring->series_count; i++)
+		r = document_append(list, series_json(measuring, i));
+	return r < 0 ? r : show_json(measuring->command, all);
 }
 
 /* --- the verb --- */

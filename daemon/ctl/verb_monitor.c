@@ -38,15 +38,14 @@ static void event_print_json(const struct monitor *monitor, const char *what,
 			     struct json_object *event)
 {
 	_drop_ struct json_object *all = json_object_new_object();
+	int r = document_put(all, "TimeUSec", json_object_new_uint64(now_usec()));
 
-	if (!all)
-		return;
-	json_object_object_add(all, "TimeUSec", json_object_new_uint64(now_usec()));
-	json_object_object_add(all, "Event", json_object_new_string(what));
+	r |= document_put(all, "Event", json_object_new_string(what));
 	json_object_object_foreach(event, key, value)
-		json_object_object_add(all, key, json_object_get(value));
-	show_json(monitor->command, all);
+		r |= document_put(all, key, json_object_get(value));
 	json_object_put(event);
+	if (r < 0 || show_json(monitor->command, all) < 0)
+		fputs("mtuwatchctl: out of memory\n", stderr);
 }
 
 static void stamp_print(void)
@@ -108,10 +107,10 @@ static void verdict_print(const struct monitor *monitor, const char *peer, const
 		return;
 	}
 	event = json_object_new_object();
-	json_object_object_add(event, "Peer", document_string(peer));
-	json_object_object_add(event, "Before", document_string(before));
-	json_object_object_add(event, "After", document_string(after));
-	json_object_object_add(event, "Details", json_object_get(details));
+	document_put(event, "Peer", document_string(peer));
+	document_put(event, "Before", document_string(before));
+	document_put(event, "After", document_string(after));
+	document_put(event, "Details", json_object_get(details));
 	event_print_json(monitor, "verdict", event);
 }
 

@@ -186,7 +186,7 @@ static int objects_add(struct remote *remote, const struct catalogue *catalogue,
 				      link ? BUS_NAME ".Link" : BUS_NAME ".Peer", &object);
 		if (r < 0)
 			return r;
-		if (json_object_array_add(lists[link], object) < 0)
+		if (document_append(lists[link], object) < 0)
 			return remote_failed(remote, -ENOMEM, NULL);
 		found++;
 	}

@@ -103,7 +103,7 @@ static int peers_look(struct waiting *waiting)
 static int peers_check(struct waiting *waiting)
 {
 	unsigned count = waiting->command->name_count;
-	struct json_object **seen = calloc(count, sizeof(*seen));
+	struct json_object **seen = calloc(count + 1, sizeof(*seen)); /* one more: never of no size */
 	int r;
 
 	if (!seen)
@@ -212,7 +212,7 @@ static int worst_code(const struct waiting *waiting)
 
 	for (unsigned i = 0; peers && i < waiting->command->name_count; i++)
 		if (waiting->peers[i].seen)
-			json_object_array_add(peers, json_object_get(waiting->peers[i].seen));
+			document_append(peers, json_object_get(waiting->peers[i].seen));
 	all = document_new("", json_object_get(peers), json_object_new_array());
 	code = all ? document_exit_code(all) : EXIT_UNABLE;
 	/* what is no fault is not consistent either: reduced, unverifiable */

@@ -33,7 +33,8 @@ static void bus_close(struct bus *bus)
 {
 	bus->ready = false;
 	bus->named = false;
-	bus_checks_drop(bus);
+	bus_callers_drop(bus);
+	bus_questions_drop(bus);
 	bus_news_drop(bus);
 	bus_whole_leave(bus);
 	if (bus->connection)
@@ -236,7 +237,7 @@ static int bus_on_totals(sd_event_source *source, void *userdata)
 }
 
 /* What tells of a lost connection is a message, for which sd-bus may have had no memory. */
-static void bus_look_after(struct bus *bus)
+void bus_look_after(struct bus *bus)
 {
 	int enabled = SD_EVENT_ONESHOT;
 
@@ -318,9 +319,6 @@ struct bus *bus_free(struct bus *bus)
 
 void bus_totals_changed(struct bus *bus)
 {
-	if (!bus)
-		return;
-	bus_look_after(bus);
-	if (bus->ready)
+	if (bus_is_heard(bus))
 		sd_event_source_set_enabled(bus->totals_later, SD_EVENT_ONESHOT);
 }

@@ -102,12 +102,11 @@ int bus_check_wait(struct bus_check *check, sd_bus_error *error)
 {
 	struct bus *bus = check->bus;
 
-	if (bus->waiting >= (check->uid == 0 ? BUS_WAITING_LARGEST : BUS_WAITING_OTHERS))
+	if (bus->waiting >= (check->caller->uid == 0 ? BUS_WAITING_LARGEST : BUS_WAITING_OTHERS))
 		return sd_bus_error_setf(error, BUS_NAME ".Busy",
 					 "%u checks are waiting already; try again later",
 					 bus->waiting);
-	check->waiting = true;
-	bus->asking--;
+	check->stage = CHECK_WAITING;
 	bus->waiting++;
 	return 0;
 }

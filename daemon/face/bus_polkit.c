@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether a caller may, and what becomes of it while it waits. root always may; others are
- * polkit's decision, and where there is no polkit they may not. Nothing here blocks: who the
- * caller is, is asked of the bus like everything else. No user takes all the room there is for
- * waiting, and the users without privilege together leave root some.
+ * Whether a caller may. root always may; others are polkit's decision, and where there is no polkit
+ * they may not. Nothing here blocks. No user takes all the room there is for waiting, and the users
+ * without privilege together leave root some. polkit is asked once for all calls of a connection
+ * that wait for the same decision, unless each of them may have a password asked for.
  */
 #include "bus_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,91 +15,53 @@
 #define POLKIT_USER_INTERACTION 1U
 /* polkit may ask a person for a password: no timeout but the caller's leaving. */
 #define POLKIT_TIMEOUT UINT64_MAX
+/* of ours at a time, at the bus: of 128 answers that it lets us wait for */
+#define QUESTIONS_LARGEST 112
+#define PASSWORDS_LARGEST 64 /* of those, where polkit may wait for a person */
+#define PASSWORDS_OF_USER 8
 
-struct bus_check *bus_check_free(struct bus_check *check)
-{
+/* It stays until polkit answers, whether somebody waits for that or not. */
+struct bus_question {
 	struct bus *bus;
+	sd_bus_slot *slot;
+	struct bus_check *check; /* NULL: the caller left */
+	uint32_t uid;
+	bool interactive;
+	struct bus_question *next;
+};
 
-	if (!check)
-		return NULL;
-	bus = check->bus;
-	if (check->next)
-		check->next->previous = check->previous;
-	if (check->previous)
-		check->previous->next = check->next;
-	else
-		bus->checks = check->next;
-	if (check->waiting)
-		bus->waiting--;
-	else
-		bus->asking--;
-	sd_bus_slot_unref(check->question);
-	sd_bus_slot_unref(check->leaving);
-	sd_bus_message_unref(check->call);
-	free(check);
-	return NULL;
-}
+struct decision {
+	bool allowed;
+	const char *error, *text;
+};
 
-static struct bus_check *bus_check_new(struct bus *bus, sd_bus_message *call)
+static void question_free(struct bus_question *question)
 {
-	struct bus_check *check = calloc(1, sizeof(*check));
+	struct bus_question **link = &question->bus->questions;
 
-	if (!check)
-		return NULL;
-	check->bus = bus;
-	check->call = sd_bus_message_ref(call);
-	check->next = bus->checks;
-	if (bus->checks)
-		bus->checks->previous = check;
-	bus->checks = check;
-	bus->asking++;
-	return check;
+	while (*link != question)
+		link = &(*link)->next;
+	*link = question->next;
+	if (question->check)
+		question->check->question = NULL;
+	sd_bus_slot_unref(question->slot);
+	free(question);
 }
 
-static void bus_check_drop(struct bus_check *check)
+void bus_question_leave(struct bus_check *check)
 {
-	struct bus *bus = check->bus;
-
-	if (check->waiting)
-		bus->handlers.check_gone(check, bus->userdata);
-	bus_check_free(check);
+	if (check->question)
+		check->question->check = NULL;
+	check->question = NULL;
 }
 
-/* Of one user, whatever they wait for. */
-unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid)
+void bus_questions_drop(struct bus *bus)
 {
-	unsigned count = 0;
-
-	for (const struct bus_check *check = bus->checks; check; check = check->next)
-		count += check->known && check->uid == uid;
-	return count;
+	while (bus->questions)
+		question_free(bus->questions);
 }
 
-/* Of one connection, whose user is yet to be told. */
-static unsigned checks_unknown(const struct bus *bus, const char *sender)
-{
-	unsigned count = 0;
-
-	for (const struct bus_check *check = bus->checks; check; check = check->next)
-		count += !check->known &&
-			 strcmp(sd_bus_message_get_sender(check->call), sender) == 0;
-	return count;
-}
-
-void bus_checks_drop(struct bus *bus)
-{
-	while (bus->checks)
-		bus_check_drop(bus->checks);
-}
-
-static int check_on_left(sd_bus_message *message, void *userdata, sd_bus_error *error)
-{
-	const char *name, *before, *after;
-
-	if (sd_bus_message_read(message, "sss", &name, &before, &after) >= 0 && !after[0])
-		bus_check_drop(userdata);
-	return 0;
-}
+/* --- the answer --- */
 
 /* Answers with the error and ends the check. */
 static void check_refuse(struct bus_check *check, int r, const sd_bus_error *error)
@@ -115,10 +76,8 @@ static void check_refuse(struct bus_check *check, int r, const sd_bus_error *err
 static void check_allow(struct bus_check *check)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r;
+	int r = check->allowed(check, &error);
 
-	check->question = sd_bus_slot_unref(check->question);
-	r = check->allowed(check, &error);
 	if (r < 0)
 		check_refuse(check, r, &error);
 	else if (r == 0)
@@ -135,33 +94,80 @@ static void check_deny(struct bus_check *check, const char *name, const char *te
 	sd_bus_error_free(&error);
 }
 
-static int check_on_polkit(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+static struct decision denied(const char *text)
 {
-	struct bus_check *check = userdata;
+	return (struct decision){.error = SD_BUS_ERROR_ACCESS_DENIED, .text = text};
+}
+
+static struct decision decision_read(sd_bus_message *reply)
+{
 	int authorized = 0, challenge = 0;
 
 	if (sd_bus_message_is_method_error(reply, POLKIT ".Error.NotAuthorized"))
-		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
-			   "polkit does not take this daemon's user for the owner of the action");
-	else if (sd_bus_message_is_method_error(reply, NULL))
-		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED,
-			   "only root may do this where polkit does not answer");
-	else if (sd_bus_message_enter_container(reply, 'r', "bba{ss}") < 0 ||
-		 sd_bus_message_read(reply, "bb", &authorized, &challenge) < 0)
-		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED, "polkit's answer makes no sense");
-	else if (authorized)
+		return denied("polkit does not take this daemon's user for the owner of the action");
+	if (sd_bus_message_is_method_error(reply, NULL))
+		return denied("only root may do this where polkit does not answer");
+	if (sd_bus_message_enter_container(reply, 'r', "bba{ss}") < 0 ||
+	    sd_bus_message_read(reply, "bb", &authorized, &challenge) < 0)
+		return denied("polkit's answer makes no sense");
+	if (authorized)
+		return (struct decision){.allowed = true};
+	if (challenge)
+		return (struct decision){
+			.error = SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+			.text = "a password has to be asked for, and the caller did not allow it",
+		};
+	return denied("polkit does not allow this");
+}
+
+/* One answer is for both. */
+static bool checks_are_alike(const struct bus_check *a, const struct bus_check *b)
+{
+	return a->caller == b->caller && a->action == b->action && !a->interactive &&
+	       !b->interactive;
+}
+
+/* Another one that waits for the answer to this one's question. */
+static struct bus_check *check_follower(const struct bus_check *check)
+{
+	struct bus_check *first = NULL;
+
+	for (struct bus_check *other = check->bus->checks; other; other = other->next)
+		if (other != check && other->stage == CHECK_ASKED && checks_are_alike(other, check))
+			first = other;
+	return first;
+}
+
+static void check_decide(struct bus_check *check, const struct decision *decision)
+{
+	if (decision->allowed)
 		check_allow(check);
-	else if (challenge)
-		check_deny(check, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-			   "a password has to be asked for, and the caller did not allow it");
 	else
-		check_deny(check, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow this");
+		check_deny(check, decision->error, decision->text);
+}
+
+static void polkit_next(struct bus *bus);
+
+static int on_polkit(sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	struct bus_question *question = userdata;
+	struct decision decision = decision_read(reply);
+	struct bus_check *check = question->check, *next;
+	struct bus *bus = question->bus;
+
+	question_free(question);
+	for (; check; check = next) {
+		next = check_follower(check);
+		check_decide(check, &decision);
+	}
+	polkit_next(bus);
 	return 0;
 }
 
-static int polkit_question(struct bus_check *check, sd_bus_message **ret)
+/* --- the question --- */
+
+static int polkit_message(const struct bus_check *check, sd_bus_message **ret)
 {
-	bool interactive = sd_bus_message_get_allow_interactive_authorization(check->call) > 0;
 	sd_bus_message *message = NULL;
 	int r;
 
@@ -170,9 +176,8 @@ static int polkit_question(struct bus_check *check, sd_bus_message **ret)
 		POLKIT ".Authority", "CheckAuthorization");
 	if (r >= 0)
 		r = sd_bus_message_append(message, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name",
-					  "s", sd_bus_message_get_sender(check->call),
-					  check->action, 0,
-					  interactive ? POLKIT_USER_INTERACTION : 0U, "");
+					  "s", check->caller->name, check->action, 0,
+					  check->interactive ? POLKIT_USER_INTERACTION : 0U, "");
 	if (r < 0) {
 		sd_bus_message_unref(message);
 		return r;
@@ -181,98 +186,140 @@ static int polkit_question(struct bus_check *check, sd_bus_message **ret)
 	return 0;
 }
 
-static int polkit_ask(struct bus_check *check)
+static int question_new(struct bus_check *check)
 {
-	sd_bus_message *message;
-	int r;
+	struct bus_question *question = calloc(1, sizeof(*question));
 
-	r = polkit_question(check, &message);
-	if (r < 0)
-		return r;
-	check->question = sd_bus_slot_unref(check->question);
-	r = sd_bus_call_async(check->bus->connection, &check->question, message, check_on_polkit,
-			      check, POLKIT_TIMEOUT);
-	sd_bus_message_unref(message);
-	return r;
-}
-
-static void check_ask_polkit(struct bus_check *check)
-{
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r = 0;
-
-	if (bus_checks_of_user(check->bus, check->uid) > BUS_SHARE)
-		r = sd_bus_error_set(&error, BUS_NAME ".Busy",
-				     "too many calls of this user wait already; try again later");
-	if (r >= 0)
-		r = polkit_ask(check);
-	if (r < 0)
-		check_refuse(check, r, &error);
-	sd_bus_error_free(&error);
-}
-
-static int check_on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error)
-{
-	struct bus_check *check = userdata;
-	uint32_t uid;
-
-	/* the name is nobody's any more: the caller left before we could watch it */
-	if (sd_bus_message_is_method_error(reply, NULL) ||
-	    sd_bus_message_read(reply, "u", &uid) < 0) {
-		bus_check_drop(check);
-		return 0;
-	}
-	check->uid = uid;
-	check->known = true;
-	if (uid == 0)
-		check_allow(check);
-	else
-		check_ask_polkit(check);
+	if (!question)
+		return -ENOMEM;
+	*question = (struct bus_question){
+		.bus = check->bus,
+		.check = check,
+		.uid = check->caller->uid,
+		.interactive = check->interactive,
+		.next = check->bus->questions,
+	};
+	check->bus->questions = question;
+	check->question = question;
 	return 0;
 }
 
-/* Asked in this order, so that a caller cannot leave unseen in between. */
-static int check_ask(struct bus_check *check)
+static int polkit_ask(struct bus_check *check)
 {
-	const char *sender = sd_bus_message_get_sender(check->call);
-	char match[256];
-	int r;
+	sd_bus_message *message;
+	int r = polkit_message(check, &message);
 
-	if (!sender)
-		return -ENXIO;
-	snprintf(match, sizeof(match),
-		 "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-		 "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='%s'",
-		 sender);
-	r = sd_bus_add_match_async(check->bus->connection, &check->leaving, match, check_on_left,
-				   NULL, check);
 	if (r < 0)
 		return r;
-	return sd_bus_call_method_async(check->bus->connection, &check->question,
-					"org.freedesktop.DBus", "/org/freedesktop/DBus",
-					"org.freedesktop.DBus", "GetConnectionUnixUser",
-					check_on_user, check, "s", sender);
+	r = question_new(check);
+	if (r >= 0)
+		r = sd_bus_call_async(check->bus->connection, &check->question->slot, message,
+				      on_polkit, check->question, POLKIT_TIMEOUT);
+	sd_bus_message_unref(message);
+	if (r < 0 && check->question)
+		question_free(check->question);
+	return r;
+}
+
+static unsigned questions_count(const struct bus *bus)
+{
+	unsigned count = 0;
+
+	for (const struct bus_question *one = bus->questions; one; one = one->next)
+		count++;
+	return count;
+}
+
+static void polkit_next(struct bus *bus)
+{
+	struct bus_check *check;
+	int r;
+
+	while ((check = bus_check_first(bus, NULL, CHECK_QUEUED))) {
+		bool shared = check_follower(check) != NULL;
+
+		if (!shared && questions_count(bus) >= QUESTIONS_LARGEST)
+			return;
+		check->stage = CHECK_ASKED;
+		r = shared ? 0 : polkit_ask(check);
+		if (r < 0)
+			check_refuse(check, r, NULL);
+	}
+}
+
+/* --- who waits --- */
+
+static int busy(sd_bus_error *error)
+{
+	return sd_bus_error_set(error, BUS_NAME ".Busy",
+				"too many calls of this user wait already; try again later");
+}
+
+static bool passwords_are_many(const struct bus_check *check)
+{
+	unsigned of_user = 0, of_all = 0;
+
+	for (const struct bus_question *one = check->bus->questions; one; one = one->next) {
+		of_all += one->interactive;
+		of_user += one->interactive && one->uid == check->caller->uid;
+	}
+	return of_user >= PASSWORDS_OF_USER || of_all >= PASSWORDS_LARGEST;
+}
+
+static void check_go_on(struct bus_check *check)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	struct bus *bus = check->bus;
+
+	if (check->caller->uid == 0) {
+		check_allow(check);
+	} else if (bus_checks_of_user(bus, check->caller->uid) > BUS_SHARE ||
+		   (check->interactive && passwords_are_many(check))) {
+		check_refuse(check, busy(&error), &error);
+	} else {
+		check->stage = CHECK_QUEUED;
+		polkit_next(bus);
+	}
+	sd_bus_error_free(&error);
+}
+
+void bus_checks_go_on(struct bus_caller *caller)
+{
+	struct bus_check *check;
+
+	while ((check = bus_check_first(caller->bus, caller, CHECK_UNKNOWN)))
+		check_go_on(check);
+}
+
+/* Root's calls are counted where they wait for rounds. */
+static bool has_share(const struct bus_caller *caller)
+{
+	if (!caller->known)
+		return caller->checks < BUS_SHARE;
+	return caller->uid == 0 || bus_checks_of_user(caller->bus, caller->uid) < BUS_SHARE;
 }
 
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action, bus_allowed_t allowed,
 		  sd_bus_error *error)
 {
 	const char *sender = sd_bus_message_get_sender(call);
+	struct bus_caller *caller;
 	struct bus_check *check;
-	int r;
+	int r = sender ? bus_caller_of(bus, sender, &caller) : -ENXIO;
 
-	if (bus->asking >= BUS_ASKING_LARGEST || !sender || checks_unknown(bus, sender) >= BUS_SHARE)
+	if (r == -EBUSY)
 		return sd_bus_error_set(error, BUS_NAME ".Busy",
-					"too many callers wait to be authorized; try again later");
-	check = bus_check_new(bus, call);
+					"too many callers wait already; try again later");
+	if (r < 0)
+		return r;
+	if (!has_share(caller))
+		return busy(error);
+	check = bus_check_new(caller, call);
 	if (!check)
 		return -ENOMEM;
 	check->action = action;
 	check->allowed = allowed;
-	r = check_ask(check);
-	if (r < 0) {
-		bus_check_free(check);
-		return r;
-	}
+	if (caller->known)
+		check_go_on(check);
 	return 1;
 }

@@ -18,9 +18,9 @@
 
 #define BUS_WAITING_LARGEST 64 /* callers that wait for rounds */
 #define BUS_WAITING_OTHERS 48 /* while there are so many, root alone may join them */
-#define BUS_ASKING_LARGEST 256 /* of whom it is not known yet whether they may; the bus grants us twice
-				* as many matches */
-#define BUS_SHARE 32U /* of a user, or of a connection whose user is not known yet */
+#define BUS_CALLERS_LARGEST 448 /* connections that are known; the bus grants us 512 matches, and one
+				 * user 256 connections */
+#define BUS_SHARE 32U /* calls of a user, or of a connection whose user is not known yet */
 
 /* What the manager said last about the whole. */
 struct bus_totals {
@@ -35,15 +35,33 @@ struct bus_totals {
  */
 typedef int (*bus_allowed_t)(struct bus_check *check, sd_bus_error *error);
 
-struct bus_check {
+/* A connection that called. */
+struct bus_caller {
 	struct bus *bus;
-	sd_bus_message *call;
-	sd_bus_slot *leaving;  /* tells that the caller left the bus */
-	sd_bus_slot *question; /* who the caller is, or polkit's answer */
-	const char *action;
+	sd_bus_slot *leaving;  /* tells that it left the bus */
+	sd_bus_slot *question; /* who it is */
 	uint32_t uid;
 	bool known;            /* the user */
-	bool waiting;          /* with handlers.check() or probe(), no longer asking whether it may */
+	unsigned checks;       /* that it waits for */
+	struct bus_caller *previous, *next;
+	char name[];
+};
+
+enum check_stage {
+	CHECK_UNKNOWN, /* who calls */
+	CHECK_QUEUED,  /* until polkit may be asked */
+	CHECK_ASKED,   /* polkit is */
+	CHECK_WAITING, /* with handlers.check() or probe() */
+};
+
+struct bus_check {
+	struct bus *bus;
+	struct bus_caller *caller;
+	sd_bus_message *call;
+	struct bus_question *question; /* of ours to polkit; NULL too where another's is ours */
+	const char *action;
+	bool interactive; /* a person may be asked for a password */
+	enum check_stage stage;
 	bus_allowed_t allowed;
 	struct bus_check *previous, *next;
 };
@@ -73,8 +91,11 @@ struct bus {
 	uint64_t call_usec;            /* when the call that is served came; 0 none */
 	uint64_t rest_usec;            /* that is owed to the rounds */
 	sd_event_source *rest_source, *turn_source;
-	struct bus_check *checks;
-	unsigned waiting, asking;
+	struct bus_check *checks;      /* the last one first */
+	unsigned waiting;
+	struct bus_caller *callers;    /* the last one first */
+	unsigned caller_count;
+	struct bus_question *questions; /* see bus_polkit.c */
 };
 
 /* bus_manager.c */
@@ -92,6 +113,9 @@ static inline bool bus_is_heard(const struct bus *bus)
 /* At once; 0 or a negative errno. */
 int bus_send_verdict(struct bus *bus, const struct peer *peer, const struct path *path,
 		     enum verdict before);
+
+/* bus.c: after each turn of the loop */
+void bus_look_after(struct bus *bus);
 
 /* bus_news.c */
 int bus_news_init(struct bus *bus);
@@ -129,9 +153,24 @@ char *bus_link_path(int index);
 /* bus_polkit.c */
 int bus_authorize(struct bus *bus, sd_bus_message *call, const char *action,
 		  bus_allowed_t allowed, sd_bus_error *error);
+void bus_checks_go_on(struct bus_caller *caller); /* it is known now */
+void bus_questions_drop(struct bus *bus);         /* the bus is gone */
+void bus_question_leave(struct bus_check *check); /* whoever asked does not wait any more */
+
+/* bus_waiting.c */
+struct bus_check *bus_check_new(struct bus_caller *caller, sd_bus_message *call);
 struct bus_check *bus_check_free(struct bus_check *check);
+void bus_checks_drop(struct bus *bus, const struct bus_caller *caller); /* it left */
+/* Of one user, whatever they wait for. */
 unsigned bus_checks_of_user(const struct bus *bus, uint32_t uid);
-void bus_checks_drop(struct bus *bus); /* the bus is gone, and every caller with it */
+/* The first that came, of this caller or, with NULL, of all. */
+struct bus_check *bus_check_first(const struct bus *bus, const struct bus_caller *caller,
+				  enum check_stage stage);
+
+/* bus_callers.c */
+/* -EBUSY: there are too many. */
+int bus_caller_of(struct bus *bus, const char *name, struct bus_caller **ret);
+void bus_callers_drop(struct bus *bus); /* the bus is gone, and every caller with it */
 
 /* bus_probe.c */
 int bus_method_probe(sd_bus_message *call, void *userdata, sd_bus_error *error);

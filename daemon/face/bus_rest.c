@@ -11,6 +11,7 @@
 #define SHORT_USEC (10 * USEC_PER_MSEC) /* calls of less cost nobody anything */
 #define REST_TIMES 2U                   /* so many times as long as the call took */
 #define REST_MOST_USEC (10 * USEC_PER_SEC)
+#define AGAIN_USEC (100 * USEC_PER_MSEC) /* after the bus could not be read again */
 
 uint64_t bus_now(void)
 {
@@ -29,23 +30,31 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
 	return 0;
 }
 
+static int rest_for(struct bus *bus, uint64_t usec)
+{
+	sd_event_source_set_time_relative(bus->rest_source, usec);
+	return sd_event_source_set_enabled(bus->rest_source, SD_EVENT_ONESHOT);
+}
+
+/* To attach takes memory and one of the kernel's watches: without, it is tried until there is. */
 static int on_rested(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct bus *bus = userdata;
 
-	if (bus->connection && !sd_bus_get_event(bus->connection))
-		sd_bus_attach_event(bus->connection, bus->event, SD_EVENT_PRIORITY_NORMAL);
-	return 0;
+	if (!bus->connection || sd_bus_get_event(bus->connection) ||
+	    sd_bus_attach_event(bus->connection, bus->event, SD_EVENT_PRIORITY_NORMAL) >= 0)
+		return 0;
+	return rest_for(bus, AGAIN_USEC);
 }
 
-static int bus_rest(struct bus *bus)
+/* Whoever cannot be woken again does not lie down. */
+static void bus_rest(struct bus *bus)
 {
 	uint64_t rest = bus->rest_usec < REST_MOST_USEC ? bus->rest_usec : REST_MOST_USEC;
 
 	bus->rest_usec = 0;
-	sd_bus_detach_event(bus->connection);
-	sd_event_source_set_time_relative(bus->rest_source, rest);
-	return sd_event_source_set_enabled(bus->rest_source, SD_EVENT_ONESHOT);
+	if (rest_for(bus, rest) >= 0)
+		sd_bus_detach_event(bus->connection);
 }
 
 /* After what was done with it: of all sources the first that gets its turn then. The answer is let
@@ -57,13 +66,16 @@ static int on_turn(sd_event_source *source, void *userdata)
 	bool another = bus->rest_usec > 0 && spent >= SHORT_USEC;
 	uint64_t queued = 0;
 
+	bus_look_after(bus);
 	bus->call_usec = 0;
 	if (spent >= SHORT_USEC)
 		bus->rest_usec += REST_TIMES * spent;
 	if (bus->rest_usec == 0 || !bus->connection || !sd_bus_get_event(bus->connection))
 		return 0;
 	sd_bus_get_n_queued_write(bus->connection, &queued);
-	return queued == 0 || another ? bus_rest(bus) : 0;
+	if (queued == 0 || another)
+		bus_rest(bus);
+	return 0;
 }
 
 int bus_rest_add(struct bus *bus)

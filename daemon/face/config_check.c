@@ -6,7 +6,6 @@
 #include "config_parse.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,15 +75,10 @@ static void check_families(struct reading *reading, struct draft *draft)
 		peer->family = peer->source.family;
 }
 
-__attribute__((format(printf, 3, 4))) static bool clash(struct clash *ret, const char *key,
-							const char *format, ...)
+static bool clash(struct clash *ret, const char *key, const char *text)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(ret->text, sizeof(ret->text), format, arguments);
-	va_end(arguments);
 	ret->key = key;
+	snprintf(ret->text, sizeof(ret->text), "%s", text);
 	return true;
 }
 
@@ -94,10 +88,12 @@ bool peer_size_clash(const struct config_peer *peer, struct clash *ret)
 		    peer->family_both;
 
 	/* RFC 8200 section 5: no IPv6 path is smaller */
-	if (ipv6 && peer->settings.expect_mtu && peer->settings.expect_mtu < IPV6_SMALLEST_MTU)
-		return clash(ret, "ExpectMTU", "ExpectMTU=%u: expected at least 1280 for IPv6",
-			     peer->settings.expect_mtu);
-	return false;
+	if (!ipv6 || !peer->settings.expect_mtu || peer->settings.expect_mtu >= IPV6_SMALLEST_MTU)
+		return false;
+	ret->key = "ExpectMTU";
+	snprintf(ret->text, sizeof(ret->text), "ExpectMTU=%u: expected at least 1280 for IPv6",
+		 peer->settings.expect_mtu);
+	return true;
 }
 
 /* A zone of digits is an index: which name it has is not known here. */
@@ -117,13 +113,15 @@ bool peer_zone_clash(struct config_peer *peer, struct clash *ret)
 			     "the address is link-local: expected one Interface=");
 	if (peer->interface_count == 0 && !peer->zone_link[0])
 		return clash(ret, "Address",
-			     "the address is link-local: expected %%LINK behind it, or Interface=");
+			     "the address is link-local: expected %LINK behind it, or Interface=");
 	if (!peer->zone_link[0])
 		memcpy(peer->zone_link, peer->interfaces[0], LINK_NAME_SIZE);
-	else if (peer->interface_count && zone_differs(peer->zone_link, peer->interfaces[0]))
-		return clash(ret, "Address", "%%%s is not Interface=%s: expected the same link",
-			     peer->zone_link, peer->interfaces[0]);
-	return false;
+	if (!peer->interface_count || !zone_differs(peer->zone_link, peer->interfaces[0]))
+		return false;
+	ret->key = "Address";
+	snprintf(ret->text, sizeof(ret->text), "%%%s is not Interface=%s: expected the same link",
+		 peer->zone_link, peer->interfaces[0]);
+	return true;
 }
 
 static void complain_clash(struct reading *reading, const struct draft *draft,

@@ -127,7 +127,9 @@ int config_files(const char *root, char ***ret)
 		free(path);
 	}
 	if (r < 0) {
-		config_files_free(files);
+		while (count > 0)
+			free(files[--count]);
+		free(files);
 		return r;
 	}
 	if (count > first)

@@ -143,8 +143,10 @@ void value_print_time(uint64_t usec, FILE *out)
 {
 	const char *separator = "";
 
-	if (usec == 0)
+	if (usec == 0) {
 		fputc('0', out);
+		return;
+	}
 	for (unsigned i = 0; i < UNIT_COUNT; i++) {
 		if (usec < units[i].usec)
 			continue;

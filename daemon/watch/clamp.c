@@ -32,7 +32,7 @@ struct path *watch_clamp_owner(const struct watch *watch, const struct address *
 	WATCH_PATHS(watch, path) {
 		if (!address_equal(&path->address, to))
 			continue;
-		if (watch_clamp_kind(watch, path) != CLAMP_OFF && path->facts.clamp_mtu != 0)
+		if (path->facts.clamp_mtu != 0 && watch_clamp_kind(watch, path) != CLAMP_OFF)
 			return path;
 		if (!found || watch_clamp_kind(watch, path) != CLAMP_OFF)
 			found = path;
@@ -48,8 +48,11 @@ struct clamp_way watch_clamp_way(const struct path *path)
 /* `path` NULL: nobody watches it. */
 struct clamp_word watch_clamp_word(const struct path *path, const struct address *to, uint32_t mtu)
 {
-	return (struct clamp_word){ .peer = path ? &watched_of(path)->peer : NULL,
-				    .path = path, .to = *to, .mtu = mtu };
+	struct clamp_word word = {.path = path, .to = *to, .mtu = mtu};
+
+	if (path)
+		word.peer = &watched_of(path)->peer;
+	return word;
 }
 
 /* What the kernel says now of every path to this address. */

@@ -349,8 +349,9 @@ static int crowd_add_storage(struct watch *watch, struct crowd *crowd)
 		const struct address *address = &list[i].address;
 		struct ways ways = {.count = 0};
 
-		for (; i < count && address_equal(&list[i].address, address); i++)
-			ways_add(&ways, &list[i]);
+		do
+			ways_add(&ways, &list[i++]);
+		while (i < count && address_equal(&list[i].address, address));
 		if (crowd_has(crowd, address))
 			continue;
 		if (peers++ == STORAGE_PEERS_MOST) {

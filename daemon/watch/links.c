@@ -6,6 +6,7 @@
 #include "state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,22 +264,22 @@ int watch_links_merge(struct watch *watch)
 	if (!list)
 		return -ENOMEM;
 	while (known < roster->link_count || now < count) {
-		struct link_state *state = known < roster->link_count ? roster->links[known] : NULL;
-		const struct link *link = now < count ? links_at(watch->links, now) : NULL;
+		int was = known < roster->link_count ? roster->links[known]->link.index : INT_MAX;
+		int is = now < count ? links_at(watch->links, now)->index : INT_MAX;
+		struct link_state *state;
 
-		if (state && (!link || state->link.index < link->index)) {
-			struct watched_link *leaving = (void *)state;
+		if (was < is) {
+			struct watched_link *leaving = (void *)roster->links[known++];
 
 			leaving->next_gone = gone;
-			gone = state;
-			known++;
+			gone = &leaving->state;
 			continue;
 		}
-		if (state && state->link.index == link->index) {
-			link_update(watch, state, link);
-			known++;
+		if (was == is) {
+			state = roster->links[known++];
+			link_update(watch, state, links_at(watch->links, now));
 		} else {
-			state = link_state_new(watch, link);
+			state = link_state_new(watch, links_at(watch->links, now));
 			if (!state)
 				break;
 			watch->gateways_dirty = true;

@@ -14,12 +14,13 @@
 static bool neighbour_set(struct link_state *state, const struct neighbour *now)
 {
 	struct neighbour *known = state->far.neighbour;
+	bool was = known != NULL;
 
 	if (!now) {
 		state->far.neighbour = NULL;
 		state->far.sends = 0;
 		free(known);
-		return known;
+		return was;
 	}
 	if (known && neighbour_equal(known, now))
 		return false;

@@ -173,11 +173,10 @@ static void standings_end(struct watch *watch, struct standing *old, unsigned co
 static void standings_renew(struct watch *watch, uint64_t now_usec)
 {
 	unsigned count = findings_count(watch), total = 0;
-	struct standing *list = count ? calloc(count, sizeof(*list)) : NULL,
-			*old = watch->standings;
+	struct standing *list = calloc(count + 1, sizeof(*list)), *old = watch->standings;
 
 	/* without memory they are looked at again with the next change */
-	if (count && !list)
+	if (!list)
 		return;
 	for (unsigned i = 0; i < watch->roster.link_count; i++) {
 		const struct link_state *state = watch->roster.links[i];

@@ -38,11 +38,11 @@ static int space_ask(uint64_t *ret)
 
 	if (fd < 0)
 		return -errno;
-	r = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length);
+	r = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length) < 0 ? -errno : 0;
 	close(fd);
-	if (r >= 0)
-		return 0;
-	/* before Linux 5.14 */
+	/* before Linux 5.14; for another error's sake no record gets another name */
+	if (r != -ENOPROTOOPT)
+		return r;
 	if (stat("/proc/self/ns/net", &status) < 0)
 		return -errno;
 	*ret = status.st_ino;
@@ -229,7 +229,9 @@ static int record_read(int folder, const char *name, struct stack *ret)
 	r = clamp_record_parse(text, (size_t)n, ret);
 	if (r >= 0)
 		r = name_make(ret->list[0].index, wanted);
-	return r >= 0 && strcmp(name, wanted) != 0 ? -EBADMSG : r;
+	if (r < 0)
+		return r;
+	return strcmp(name, wanted) != 0 ? -EBADMSG : 0;
 }
 
 int clamp_records_read(const char *folder, clamp_record_handler_t handler, void *userdata)

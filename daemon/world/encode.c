@@ -17,7 +17,6 @@
 
 #define IPV4_HEADER 20U
 #define IPV6_HEADER 40U
-#define ECHO_HEADER 16U /* ICMP header and nonce */
 #define TCP_HEADER 20U
 #define UDP_HEADER 8U
 #define UDP_BEGIN RESPONDER_MESSAGE_SIZE /* of the payload, for both kinds of UDP probes */
@@ -118,21 +117,21 @@ static unsigned ip_put(const struct probe *probe, uint8_t ttl, uint8_t *at)
 
 static unsigned echo_put(const struct probe *probe, uint8_t type, uint8_t *at)
 {
-	memset(at, 0, ECHO_HEADER);
+	memset(at, 0, ENCODE_ECHO_HEADER);
 	at[0] = type;
 	bytes_put16(at + 4, probe->ident);
 	bytes_put16(at + 6, probe->sequence);
 	memcpy(at + 8, &probe->nonce, sizeof(probe->nonce));
-	return ECHO_HEADER;
+	return ENCODE_ECHO_HEADER;
 }
 
 static unsigned echo_put_ipv4(const struct probe *probe, uint8_t *at)
 {
-	uint32_t pattern = probe->size - IPV4_HEADER - ECHO_HEADER;
+	uint32_t pattern = probe->size - IPV4_HEADER - ENCODE_ECHO_HEADER;
 
 	echo_put(probe, ICMP_ECHO, at);
-	bytes_put16(at + 2, sum_fold(words_sum(at, ECHO_HEADER) + pattern_sum(pattern)));
-	return ECHO_HEADER;
+	bytes_put16(at + 2, sum_fold(words_sum(at, ENCODE_ECHO_HEADER) + pattern_sum(pattern)));
+	return ENCODE_ECHO_HEADER;
 }
 
 /* `length` is that of header and data. */
@@ -235,7 +234,7 @@ static uint32_t size_smallest(const struct probe *probe)
 
 	switch (probe->kind) {
 	case PROBE_ECHO:
-		return ip + ECHO_HEADER;
+		return ip + ENCODE_ECHO_HEADER;
 	case PROBE_SYN:
 		return ip + TCP_HEADER;
 	case PROBE_UDP:

@@ -8,6 +8,7 @@
 #include "../core/facts.h"
 
 #define ENCODE_HEADER_LARGEST 80U /* IPv6 40, UDP 8, what the payload begins with 32 */
+#define ENCODE_ECHO_HEADER 16U	  /* ICMP header and nonce */
 #define ENCODE_PATTERN 0x5aa5U	  /* what the rest is filled with, 16 bits at a time */
 
 /*

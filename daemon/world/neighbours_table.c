@@ -29,7 +29,7 @@ static int make_room(struct cables *cables)
 	unsigned room = cables->room ? cables->room * 2 : 4;
 	struct cable *grown;
 
-	if (cables->count < cables->room)
+	if (cables->list && cables->count < cables->room)
 		return 0;
 	grown = reallocarray(cables->list, room, sizeof(*grown));
 	if (!grown)

@@ -100,7 +100,7 @@ static int connect_routes(struct nl_sock *socket)
 
 int netlink_open(struct netlink *ret, const int *groups)
 {
-	struct netlink netlink;
+	struct netlink netlink = {.fd = -1};
 	int r = netlink_connect(&netlink, connect_routes);
 
 	if (r < 0)
@@ -115,7 +115,7 @@ int netlink_open(struct netlink *ret, const int *groups)
 
 int netlink_open_connections(struct netlink *ret, bool events)
 {
-	struct netlink netlink;
+	struct netlink netlink = {.fd = -1};
 	int r = netlink_connect(&netlink, idiagnl_connect);
 
 	if (r < 0)

@@ -386,8 +386,8 @@ void prober_release_port(struct prober *prober, enum probe_kind kind, uint8_t fa
 
 uint32_t prober_receive_buffer(const struct prober *prober)
 {
-	uint32_t ipv4 = raw_receive_buffer(&prober->sides[SIDE_IPV4].ear.raw);
-	uint32_t ipv6 = raw_receive_buffer(&prober->sides[SIDE_ICMPV6].ear.raw);
+	uint32_t ipv4 = prober->sides[SIDE_IPV4].ear.raw.room;
+	uint32_t ipv6 = prober->sides[SIDE_ICMPV6].ear.raw.room;
 
 	if (ipv4 == 0 || (ipv6 != 0 && ipv6 < ipv4))
 		return ipv6;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A few raw sockets for all peers: probes out in batches, answers in. It neither knows peers nor
- * judges: it sends what it is given and hands on every well-formed answer, also those to other
- * programs' pings; of TCP and UDP what is about a port that is kept.
+ * judges: it sends what it is given and hands on every well-formed answer: replies to echoes that are
+ * filled as ours are, all reports about echoes, of TCP and UDP what is about a port that is kept.
  *
  * It does no harm: IPv4 goes out by IP_HDRINCL with DF set by hand and IP_PMTUDISC_INTERFACE, so
  * that neither real nor forged reports reach the host's route cache through our sockets. What a

@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "encode.h"
+
 #define BUFFER_BYTES (16 << 20)
 #define ICMP_FILTER_OPTION 1 /* ICMP_FILTER of linux/icmp.h, which glibc's headers do not bear */
 
@@ -54,6 +56,14 @@ static void socket_set_buffers(int fd)
 		socket_set(fd, &options[3], 1);
 }
 
+static uint32_t socket_room(int fd)
+{
+	int bytes;
+	socklen_t length = sizeof(bytes);
+
+	return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) < 0 ? 0 : (uint32_t)bytes;
+}
+
 static int socket_filter(int fd, struct sock_filter *filter, size_t count)
 {
 	struct sock_fprog program = {(unsigned short)count, filter};
@@ -67,6 +77,33 @@ static int socket_hear_nothing(int fd)
 	struct sock_filter nothing[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 
 	return socket_filter(fd, nothing, 1);
+}
+
+/*
+ * The replies to other programs' pings wake nobody: RFC 792 has a reply return the data as they
+ * came, and ours are the pattern behind the nonce. What is too short to show it comes in, and so
+ * does every report. A raw IPv4 socket shows the filter the IP header, a raw IPv6 one what follows
+ * it.
+ */
+static int icmp_filter(const struct raw *raw)
+{
+	bool ipv4 = raw->family == ADDRESS_IPV4;
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ipv4 ? ICMP_ECHOREPLY : ICMP6_ECHO_REPLY, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+		BPF_STMT(BPF_ALU | BPF_SUB | BPF_X, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ENCODE_ECHO_HEADER + 4, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_IND, ENCODE_ECHO_HEADER),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ENCODE_PATTERN << 16 | ENCODE_PATTERN, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+
+	if (ipv4)
+		filter[0] = (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0);
+	return socket_filter(raw->fd, filter, sizeof(filter) / sizeof(filter[0]));
 }
 
 static int icmp_setup_ipv4(struct raw *raw)
@@ -148,9 +185,12 @@ static int socket_setup_hearing(int fd, uint8_t family)
 
 static int raw_setup(struct raw *raw)
 {
+	int r;
+
 	switch (raw->kind) {
 	case RAW_ICMP:
-		return raw->family == ADDRESS_IPV4 ? icmp_setup_ipv4(raw) : icmp_setup_ipv6(raw);
+		r = raw->family == ADDRESS_IPV4 ? icmp_setup_ipv4(raw) : icmp_setup_ipv6(raw);
+		return r < 0 ? r : icmp_filter(raw);
 	case RAW_HEADER:
 		return header_setup(raw);
 	case RAW_SEGMENT:
@@ -190,11 +230,12 @@ int raw_open(struct raw *ret, enum raw_kind kind, uint8_t family)
 		return r;
 	}
 	socket_set_buffers(raw.fd);
+	raw.room = socket_room(raw.fd);
 	*ret = raw;
 	return 0;
 }
 
-/* A raw IPv4 socket shows the filter the IP header, a raw IPv6 one what follows it. */
+/* The filter sees the same as icmp_filter(). */
 int raw_filter_ports(const struct raw *raw, uint16_t first, uint16_t last)
 {
 	struct sock_filter filter[] = {
@@ -297,14 +338,4 @@ bool raw_fill(const struct raw *raw, struct raw_fill *ret)
 		.room = info[SK_MEMINFO_RCVBUF],
 	};
 	return true;
-}
-
-uint32_t raw_receive_buffer(const struct raw *raw)
-{
-	int bytes;
-	socklen_t length = sizeof(bytes);
-
-	if (raw->fd < 0 || getsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) < 0)
-		return 0;
-	return (uint32_t)bytes;
 }

@@ -8,7 +8,7 @@
 #include "../core/facts.h"
 
 enum raw_kind {
-	RAW_ICMP,     /* hears echo replies and reports; sends, IPv4 all kinds, IPv6 echo */
+	RAW_ICMP,     /* hears replies to echoes like ours and all reports; sends, IPv4 all kinds, IPv6 echo */
 	RAW_HEADER,   /* IPv6 alone: sends what has its own header, hears nothing */
 	RAW_SEGMENT,  /* hears the TCP answers to a SYN; sends nothing */
 	RAW_DATAGRAM, /* a UDP port; sends nothing */
@@ -20,6 +20,7 @@ struct raw {
 	uint8_t family; /* enum address_family */
 	uint8_t ttl;	/* of RAW_ICMP over IPv4 and RAW_HEADER: the system's default */
 	uint16_t port;	/* RAW_DATAGRAM */
+	uint32_t room;	/* bytes that the receive buffer holds; not of RAW_DATAGRAM */
 };
 
 /* Non-blocking. Errors: socket(2)'s and setsockopt(2)'s. Not for RAW_DATAGRAM. */
@@ -47,4 +48,3 @@ struct raw_fill {
 };
 
 bool raw_fill(const struct raw *raw, struct raw_fill *ret);
-uint32_t raw_receive_buffer(const struct raw *raw); /* bytes, 0 without a socket */

@@ -59,11 +59,12 @@ static struct address gateway_of(struct nlattr *gateway, struct nlattr *via, int
 {
 	struct address address = attribute_address(gateway, link);
 	const int head = (int)sizeof(struct rtvia);
+	static const struct address none;
 
 	if (address.family == ADDRESS_NONE && via != NULL && nla_len(via) > head)
 		address = address_of((const uint8_t *)nla_data(via) + head, nla_len(via) - head,
 				     link);
-	return is_any(&address) ? (struct address){0} : address;
+	return is_any(&address) ? none : address;
 }
 
 static void parse_metrics(struct nlattr *metrics, struct route_message *route)

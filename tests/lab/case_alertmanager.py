@@ -24,7 +24,7 @@ import recipes  # noqa: E402
 
 PAGE = recipes.Page(os.path.join(ROOT, "man", "mtuwatchd-alerts.7"))
 CONFIGURATION = "/etc/prometheus"
-TIMES = {"scrape_interval": "1s", "evaluation_interval": "1s", "group_wait": "3s",
+TIMES = {"scrape_interval": "1s", "evaluation_interval": "1s", "group_wait": "8s",
          "group_interval": "1s"}
 
 

@@ -2,20 +2,25 @@
 """The system fails the daemon: it ends with a clear error or goes on, and is never wrong of it."""
 
 import collections
+import contextlib
 import os
 import time
+import zlib
 
 from cases import case
-from daemon import end
+from daemon import BusError, end
 from trouble import Preloaded, Traced, injected, needs_strace
-from troubled import Troubled
+from troubled import HOLE, Troubled
 
 
 def share(work):
-    """All of it is done by several processes, each of which does a part: FAULTS=PART/PARTS. A test
-    like any other does `few` of it."""
+    """All of it is done by several processes, each of which does a part: FAULTS=PART/PARTS. Who does
+    what is by its name, which comes first: what there is to do differs a little from one to the other.
+    A test like any other does `few` of it."""
     part, _, parts = os.environ.get("FAULTS", "").partition("/")
-    return work[int(part)::int(parts)] if parts else None
+    if not parts:
+        return None
+    return [one for one in work if zlib.crc32(str(one[0]).encode()) % int(parts) == int(part)]
 
 
 def spread(work, few):
@@ -71,17 +76,17 @@ def calls_at_start(lab):
     world.may_lack("named")  # strace counts by thread: that of each look-up meets it again
     traced = Traced(lab, world.daemon, "all")
     made, _ = calls_made(world, traced)
-    work = [(name, error, when) for name, counts in made.items() for error in ERRORS
-            for when in moments(name, *counts)]
+    work = [((name, error, which), name, error, when) for name, counts in made.items()
+            for error in ERRORS for which, when in enumerate(moments(name, *counts))]
     print(f"{len(made)} system calls, {len(ERRORS)} errors, {len(work)} ways")
     # the configuration is not read; the thread that looks names up is not made
     begun = made["openat"][0] + 1
-    some = [("openat", "EMFILE", f"{begun}..{begun + 30}"), ("clone3", "EAGAIN", "1")]
-    for name, error, when in share(work) or some + spread(work, 4):
+    some = [(None, "openat", "EMFILE", f"{begun}..{begun + 30}"), (None, "clone3", "EAGAIN", "1")]
+    for _, name, error, when in share(work) or some + spread(work, 4):
         traced.traced = name
         world.life(f"{name}:error={error}:when={when}",
                    lambda: traced.start(f"{name}:error={error}:when={when}"),  # pylint: disable=W0640
-                   traced.stop, lambda: injected(traced.log) > 0)
+                   traced.stop, lambda: injected(traced.log))
     assert world.told()
 
 
@@ -95,7 +100,7 @@ def inject_running(world, traced, inject):
             time.sleep(0.02)
     finally:
         end(tracer)
-    return injected(log) > 0
+    return injected(log)
 
 
 @case("faults running", "a system call fails while the daemon runs: a clear end, or on as it should be")
@@ -104,10 +109,10 @@ def calls_running(lab):
     world = Troubled(lab)
     traced = Traced(lab, world.daemon, "all")
     _, made = calls_made(world, traced)
-    work = [(name, number) for name in made for number in (1, 12)]
+    work = [((name, number), name, number) for name in made for number in (1, 12)]
     print(f"{len(made)} system calls: {' '.join(made)}")
     whole = share(work)
-    for name, number in whole or [("sendmmsg", 12), ("epoll_wait", 1)]:
+    for _, name, number in whole or [(None, "sendmmsg", 12), (None, "epoll_wait", 1)]:
         for error in ERRORS if whole else ERRORS[::3]:
             if world.daemon.process is None:
                 world.fresh()
@@ -127,8 +132,15 @@ def memory_begin(world, preloaded, first=0, last=0, sites=False):
     world.daemon.start()
 
 
+def own_place(stack):
+    """Where it was made, and where in the program that was asked for."""
+    own = next((frame for frame in stack if frame.startswith("mtuwatchd+")), "")
+    return stack[0] if stack else "", own
+
+
 def memory_places(world, preloaded):
-    """The first and the last allocation from each place, as far as the first round."""
+    """The first and the last allocation from each place, as far as the first round; and of each
+    fourth place the hundred that follow."""
     memory_begin(world, preloaded, sites=True)
     world.patience = 60  # listing takes its time
     assert world.wait("the true verdicts", world.right, 60), "not well without trouble"
@@ -137,20 +149,98 @@ def memory_places(world, preloaded):
     assert world.daemon.stop() == 0
     places = {}
     for number, stack in enumerate(stacks, 1):
-        own = next((frame for frame in stack if frame.startswith("mtuwatchd+")), "")
-        places.setdefault((stack[0] if stack else "", own), []).append(number)
-    chosen = sorted({n for numbers in places.values() for n in (numbers[0], numbers[-1])})
+        places.setdefault(own_place(stack), []).append(number)
     print(f"{len(stacks)} allocations from {len(places)} places until the first round is over")
-    return chosen
+    work = {}
+    for place, numbers in places.items():
+        work[numbers[-1], 0] = ((place, "last"), numbers[-1], 0)
+        work[numbers[0], 0] = ((place, "first"), numbers[0], 0)
+        if zlib.crc32(str(place).encode()) % 4 == 0:
+            work[numbers[0], 100] = ((place, "row"), numbers[0], 100)
+    return list(work.values())
 
 
 @case("faults memory", "an allocation fails, or many in a row: a clear end, or on as if nothing was")
 def memory(lab):
     world, preloaded = Troubled(lab), Preloaded(lab)
-    places = memory_places(world, preloaded)
-    work = [(n, n) for n in places] + [(n, n + 100) for n in places[::4]]
-    for first, last in share(work) or spread(work, 6):
-        world.life(f"allocations {first} to {last}",
-                   lambda: memory_begin(world, preloaded, first, last),  # pylint: disable=W0640
-                   world.daemon.stop, lambda: preloaded.get("failed") > 0)
+    work = memory_places(world, preloaded)
+    for _, first, more in share(work) or spread(work, 6):
+        world.life(f"allocations {first} to {first + more}",
+                   lambda: memory_begin(world, preloaded, first, first + more),  # pylint: disable=W0640
+                   world.daemon.stop, lambda: preloaded.get("failed"))
     assert world.told()
+
+
+def memory_deeds(world):
+    """What may befall a daemon that runs, by name."""
+    states = {9000: ("consistent", 9000), 1496: ("black-hole", 1500)}
+
+    def way():
+        """The narrow place becomes wide, or narrow again."""
+        mtu = 9000 if world.truth["hole"] == states[1496] else 1496
+        world.before["hole"], world.truth["hole"] = world.truth["hole"], states[mtu]
+        world.switch.mtu("narrow", mtu)
+
+    def call(method, *words):
+        with contextlib.suppress(BusError):
+            world.daemon.bus.call("/org/mtuwatch1", "org.mtuwatch1.Manager", method, *words, timeout=10)
+
+    def link():
+        world.space.ip("link add passing type veth peer beyond")
+        world.space.ip("link set passing up")
+        world.space.ip("link delete passing")
+
+    return {"widened": way, "narrowed": way, "link": link, "Reload": lambda: call("Reload"),
+            "CheckAll": lambda: call("CheckAll"), "Describe": lambda: call("Describe"),
+            "Probe": lambda: call("Probe", "sa{sv}", HOLE, "0")}
+
+
+def memory_settled(world, deed):
+    deed()
+    assert world.wait("the true verdicts", world.right, 60), "not well without trouble"
+
+
+def memory_learn(world, preloaded, deeds):
+    """For each of them: how many allocations after its begin each place is first asked from."""
+    memory_begin(world, preloaded, sites=True)
+    world.patience = 60
+    memory_settled(world, lambda: None)
+    work = []
+    for name, deed in deeds.items():
+        begun = preloaded.get("made")
+        memory_settled(world, deed)
+        places = {}
+        for number, stack in enumerate(preloaded.listed()[begun:preloaded.get("made")], 1):
+            places.setdefault(own_place(stack), number)
+        print(f"{name}: {preloaded.get('made') - begun} allocations from {len(places)} places")
+        work += [((name, place), name, number) for place, number in places.items()]
+    world.patience = 5
+    assert world.daemon.stop() == 0
+    return work
+
+
+@case("faults memory-running", "allocations fail while the daemon runs and things happen: it goes on")
+def memory_running(lab):
+    world, preloaded = Troubled(lab), Preloaded(lab)
+    deeds = memory_deeds(world)
+    if "FAULTS" in os.environ:
+        work = share(memory_learn(world, preloaded, deeds))
+    else:
+        work = [(None, name, 20) for name in ("widened", "narrowed", "link", "Reload")]
+    for _, name, number in work:
+        for more in (0, 30):
+            if world.daemon.process is None:
+                world.fresh()
+                memory_begin(world, preloaded)
+                assert world.wait("the true verdicts", world.right), "not well without trouble"
+            failed = preloaded.get("failed")
+            world.strike(f"{name}, allocations {number} to {number + more} of it",
+                         lambda: memory_strike(preloaded, deeds[name], number, more),  # pylint: disable=W0640
+                         lambda: preloaded.get("failed") - failed)  # pylint: disable=W0640
+    assert world.told()
+
+
+def memory_strike(preloaded, deed, number, more):
+    made = preloaded.get("made")
+    preloaded.fail(made + number, made + number + more)
+    deed()

@@ -242,6 +242,8 @@ def forged(network):
     sniffer = Sniffer(network, scene.a, "eth0")
     daemon = begin(network, scene)
     found = probes_and_answers(daemon, sniffer)
+    # what quotes a probe that is still under way cannot be told from a router's own report
+    daemon.rounds_of(list(peers()), 2, 90)
     loud(daemon)
     before, put_on, segment = numbers(daemon), clamps(scene.a), transfer.segment()
     signals, records = len(daemon.signals), len(daemon.records)

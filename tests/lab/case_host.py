@@ -115,9 +115,9 @@ def gateway_dumb(network, family):
     silent(daemon)
     r1.unfilter("dumb")
     consistent(daemon, name, 1500)
-    # one that has answered and then does not is another matter
+    # one that has answered and then does not is another matter; in the midst of a check that takes longer
     r1.filter("dumb", dumb, hook="input", priority=0)
-    daemon.wait_peer(name, Verdict="unreachable", Severity="warning")
+    daemon.wait_peer(name, Verdict="unreachable", Severity="warning", deadline=120)
 
 
 @case("gateway hole", "a discovered gateway's fault is at most a warning")

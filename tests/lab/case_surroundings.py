@@ -169,10 +169,11 @@ def stopped(lab):
         count = len(sniffer.requests())
         daemon.wait("probes", lambda: len(sniffer.requests()) > count)  # pylint: disable=W0640
         daemon.signal(signal.SIGSTOP)
-        until = time.monotonic() + (60 if FULL else 2)
+        long = 60 if FULL else 2
+        until = time.monotonic() + long
         storm(b, 4000)  # its buffer holds about a thousand
         preloaded.set(clock_sec=turn * 8 * 3600)
-        daemon.wait("the standstill", lambda: time.monotonic() > until)  # pylint: disable=W0640
+        daemon.wait("the standstill", lambda: time.monotonic() > until, 2 * long)  # pylint: disable=W0640
         daemon.signal(signal.SIGCONT)
         for name in ("icmp", "tcp", "auto"):
             daemon.rounds(name, 2, Verdict="consistent", PathMTU=9000)

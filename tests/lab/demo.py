@@ -17,7 +17,7 @@ import threading
 import time
 
 import topology
-from daemon import BINARY, CTL, Daemon, config
+from daemon import CTL, Daemon, config
 from lab import Lab, LabError, Skip
 
 SAN = topology.B["ipv4"]
@@ -56,11 +56,8 @@ class Demo:
         def found():
             return next((record for record in self.daemon.records[self.told:]
                          if record.get("MTUWATCH_VERDICT") == verdict), None)
-        with self.daemon.news:
-            if not self.daemon.news.wait_for(found, MOST):
-                raise AssertionError(f"no word of \"{verdict}\" within {MOST} s")
-            record = found()
-            self.told = self.daemon.records.index(record) + 1
+        record = self.daemon.wait(f"a word of \"{verdict}\"", found, MOST)
+        self.told = self.daemon.records.index(record) + 1
         say("\n" + textwrap.fill(f"journal: {record['MESSAGE']}", 80, initial_indent=" " * 4,
                                  subsequent_indent=" " * 8, break_long_words=False,
                                  break_on_hyphens=False))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The whole matrix of what fails the daemon: each system call by each error, each allocation, and what
-is around it at full length; TAP, and the sums at the end.
+is around it at full length; TAP, the sums of each, and in the last line how it ended.
 
 usage: faults.py [-j N]
 """
@@ -15,17 +15,53 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHARED = ("faults start", "faults running", "faults memory")  # each by several processes
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import lab  # noqa: E402
+
+# each by several processes
+SHARED = ("faults start", "faults running", "faults memory", "faults memory-running")
 WHOLE = ("descriptors", "stopped in a storm")
+LONGEST = 3 * 3600  # seconds for one part
 FIGURE = re.compile(r"(\d+) ([a-z ]+)(?:, |$)")
 
 
 def one(job):
     name, part = job
-    done = subprocess.run([sys.executable, os.path.join(HERE, "run.py"), "--one", name],
-                          env={**os.environ, "FAULTS": part}, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return name, part, done.returncode, done.stdout
+    process = subprocess.Popen([sys.executable, os.path.join(HERE, "run.py"), "--one", name],
+                               env={**os.environ, "FAULTS": part}, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        output, _ = process.communicate()
+        output += f"FAILED not over after {LONGEST} s\n"
+    left = lab.sweep(f"mw{process.pid}")
+    if left:
+        output += f"FAILED left behind: {' '.join(left)}\n"
+    return name, part, process.returncode or bool(left), output
+
+
+def figures(output):
+    """Of one part: how its runs ended."""
+    return {what: int(count) for line in output.splitlines() if " runs, " in line
+            for count, what in FIGURE.findall(line)}
+
+
+def listed(counted):
+    return ", ".join(f"{count} {what}" for what, count in counted.items())
+
+
+def summary(sums, failed, parts):
+    whole = collections.Counter()
+    for counted in sums.values():
+        whole.update(counted)
+    memory = sum(sums[name]["failures"] for name in SHARED if "memory" in name)
+    calls = whole.pop("failures", 0) - memory
+    return (f"{calls} system calls and {memory} allocations made to fail, in {listed(whole)}; "
+            f"{failed} of {parts} parts failed")
 
 
 def main():
@@ -41,11 +77,11 @@ def main():
             print(f"{'not ok' if status else 'ok'} {number} - {name} {part}")
             print("".join(f"# {line}\n" for line in output.splitlines()), end="", flush=True)
             failed += status != 0
-            for line in output.splitlines():
-                if name in sums and " runs, " in line:
-                    sums[name].update({what: int(count) for count, what in FIGURE.findall(line)})
-    for name, figures in sums.items():
-        print(f"# {name}: " + ", ".join(f"{count} {what}" for what, count in figures.items()))
+            if name in sums:
+                sums[name].update(figures(output))
+    for name, counted in sums.items():
+        print(f"# {name}: {listed(counted)}")
+    print(f"# {summary(sums, failed, len(jobs))}")
     return 1 if failed else 0
 
 

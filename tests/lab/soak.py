@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """One daemon for a long time against everything that is no MTU fault and may look like one.
 
-usage: soak.py [--minutes N] [--seed N]     prints the count of rounds, fails on a false verdict
+usage: soak.py [--minutes N] [--seed N]     prints the count of rounds and the memory, fails on a
+                                            false verdict, on what a sanitizer finds, and on
+                                            memory that grows
 """
 
 import argparse
@@ -23,6 +25,7 @@ sys.dont_write_bytecode = True
 from cases import case, never, no_echo, only_echo, responder, start  # noqa: E402
 from daemon import config  # noqa: E402
 from lab import Lab, Skip  # noqa: E402
+from run import healthy_end  # noqa: E402
 from topology import A, BITS, FAMILIES, R1, both  # noqa: E402
 
 FALSE = ("black-hole", "reduced", "partial")
@@ -176,13 +179,29 @@ def judge(daemon, families):
                 never(daemon, f"{name}-{family}", *FALSE)
 
 
-def live(daemon, weather, seconds, dice, families):
+def memory(daemon):
+    """What is resident of it, in kB."""
+    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as text:
+        return next(int(line.split()[1]) for line in text if line.startswith("VmRSS"))
+
+
+def flat(used):
+    """The second half of the time takes what the first one took, but for what the allocator keeps."""
+    half = len(used) // 2
+    before, after = max(used[:half]), max(used[half:])
+    told = f"memory {min(used)} to {before} kB in the first half, {min(used[half:])} to {after} after"
+    assert after <= before * 1.1, f"it grows: {told}"
+    return told
+
+
+def live(daemon, weather, seconds, dice, families, used):
     """Lets it run, changes the weather after every few rounds. Returns the rounds of all peers."""
     until = time.monotonic() + seconds
     pacer = f"mortal-{families[0]}"
     while time.monotonic() < until:
         daemon.rounds(pacer, dice.randrange(2, 5), deadline=90)
         judge(daemon, families)
+        used.append(memory(daemon))
         for state in daemon.peers().values():
             wrong = FALSE if not state["Name"].startswith("limited") else ("black-hole", "partial")
             assert state["Verdict"] not in wrong, state
@@ -190,15 +209,17 @@ def live(daemon, weather, seconds, dice, families):
     return sum(state["Rounds"] for state in daemon.peers().values())
 
 
-def soak(network, seconds, families, seed):
+def soak(network, seconds, families, seed, used):
     a, r1, hosts = build(network)
     impair(r1, hosts)
     for role in ("loss", "reorder"):
         responder(network, hosts[role])
     peers = {f"{name}-{family}": {"Address": address_of(name, family), **settings}
              for name, (_, settings) in PEERS.items() for family in families}
-    daemon = start(network, a, config(peers, Interval="1s"))
-    rounds = live(daemon, Weather(hosts), seconds, random.Random(seed), families)
+    # what was given back is kept by the sanitizer to be watched: not so much of it
+    daemon = start(network, a, config(peers, Interval="1s"),
+                   variables={"ASAN_OPTIONS": "quarantine_size_mb=4"})
+    rounds = live(daemon, Weather(hosts), seconds, random.Random(seed), families, used)
     for name in ("limited",):
         for family in families:
             daemon.wait_peer(f"{name}-{family}", Verdict="reduced", PathMTU=1500)
@@ -207,7 +228,7 @@ def soak(network, seconds, families, seed):
 
 @case("soak", "twenty seconds of bad weather without a false verdict", *FAMILIES)
 def short_soak(network, family):
-    print(f"{soak(network, 20, (family,), os.getpid())} rounds")
+    print(f"{soak(network, 20, (family,), os.getpid(), [])} rounds")
 
 
 def main():
@@ -217,17 +238,20 @@ def main():
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"seed {options.seed}", flush=True)
+    used = []
     try:
         with Lab("soak") as network:
             network.daemons = []
             try:
-                rounds = soak(network, options.minutes * 60, FAMILIES, options.seed)
+                rounds = soak(network, options.minutes * 60, FAMILIES, options.seed, used)
+                for daemon in network.daemons:
+                    healthy_end(daemon)
             except (Exception, KeyboardInterrupt):
                 for daemon in network.daemons:
                     print("\n".join(daemon.diagnosis()))
                 raise
             print(f"{rounds} rounds of {2 * len(PEERS)} peers in {options.minutes:g} minutes: "
-                  "no false verdict")
+                  f"no false verdict, a clean end; {flat(used)}")
     except Skip as reason:
         print(f"skipped: {reason}")
         return 77

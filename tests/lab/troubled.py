@@ -55,7 +55,7 @@ class Count(collections.Counter):
     """How the runs ended, as one line."""
 
     def __str__(self):
-        told = ("runs", "not met", "clean ends", "recoveries", "wrong verdicts", "hangs", "crashes")
+        told = ("runs", "failures", "not met", "clean ends", "recoveries", "wrong verdicts", "hangs", "crashes")
         return ", ".join(f"{self[one]} {one}" for one in told)
 
 
@@ -67,6 +67,7 @@ class Troubled:
         self.space, self.switch = build(lab)
         self.daemon = start(lab, self.space, settings(lab), start=False, **options)
         self.truth, self.last, self.lacking = dict(TRUTH), None, set()
+        self.before = {}
         self.patience = 5  # seconds
         self.count, self.ends, self.faults = Count(), collections.Counter(), []
 
@@ -114,9 +115,10 @@ class Troubled:
             return None if self.ended() else False
 
     def true(self, name, verdict, size):
-        truth = self.truth.get(name)
-        return truth is not None and verdict == truth[0] and \
-            (size is None or verdict != "black-hole" or int(size) == truth[1])
+        """Now, or before what changes while the daemon has trouble."""
+        return any(verdict == truth[0] and
+                   (size is None or verdict != "black-hole" or int(size) == truth[1])
+                   for truth in (self.truth.get(name), self.before.get(name)) if truth)
 
     def false_claims(self):
         """What was said that is not true: in the journal and by signals."""
@@ -142,8 +144,10 @@ class Troubled:
         print(f"FAULT {what}: {why}", flush=True)
 
     def judge(self, what, right, status, met):
-        """Of one that was started with trouble: `right` is what wait() said of it, `status` its end."""
+        """Of one that was started with trouble: `right` is what wait() said of it, `status` its end,
+        `met` how often something failed it."""
         self.count["runs"] += 1
+        self.count["failures"] += met
         words = self.complaint() if right is None else ""
         claims = self.false_claims()
         sanitizer = [x for x in self.daemon.lines if "Sanitizer" in x or "runtime error:" in x]
@@ -172,14 +176,16 @@ class Troubled:
             with contextlib.suppress(BusError):
                 self.daemon.describe()
         status = stop()
-        self.judge(what, right, status, met())
+        # what was to fail may do so after all was well
+        self.judge(what, None if right and status else right, status, met())
 
-    def strike(self, what, trouble):
-        """In the midst of its life; one that goes on is left running."""
-        met = trouble()
+    def strike(self, what, trouble, met=None):
+        """In the midst of its life; one that goes on is left running. `met`: as what trouble()
+        returns, if that is known only afterwards."""
+        count = trouble()
         right = self.wait("the true verdicts", self.right)
         status = self.daemon.stop() if right is not True else 0
-        self.judge(what, right, status, met)
+        self.judge(what, right, status, met() if met else count)
 
     def change(self, what):
         """The narrow place becomes wide, and narrow again: it sees both."""

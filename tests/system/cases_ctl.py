@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 
 from world import (BASE_CONFIG, CONFIG, LINK_MTU, UNIT, Skip, bus_call, expect,
                    expect_equal, file_write, peer_property, run, service_fresh, service_watching,

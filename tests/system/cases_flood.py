@@ -30,6 +30,7 @@ polkit.addRule(function(action, subject) {{
 REFUSALS = {"org.mtuwatch1.Busy",
             "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"}
 OBJECTS = "GetManagedObjects"
+PING = "Ping"
 PEERS = int(os.environ.get("FLOOD_PEERS", "300"))
 MANY_CONFIG = "[Daemon]\nInterval=10s\nDiscover=none\nProbeBandwidth=10G\n"
 TWO_PEERS = BASE_CONFIG + "[Peer other]\nAddress=192.0.2.11\n"
@@ -89,7 +90,8 @@ def cpu_seconds(pid):
 
 
 def flooder(seconds, at_a_time, user, method, *arguments):
-    interface = "org.freedesktop.DBus.ObjectManager" if method == OBJECTS else INTERFACE
+    interface = {OBJECTS: "org.freedesktop.DBus.ObjectManager",
+                 PING: "org.freedesktop.DBus.Peer"}.get(method, INTERFACE)
     return subprocess.Popen([*as_user(user), FLOODER, str(seconds), str(at_a_time), PATH, interface,
                              method, *arguments], stdout=subprocess.PIPE, text=True)
 
@@ -109,6 +111,13 @@ def total(said):
     return sum(one["good"] + sum(one["errors"].values()) for _, _, one in said)
 
 
+def tell_floor():
+    """How many calls the bus carries where nothing is done for them. In the long form alone."""
+    if SECONDS >= 10:
+        said = flood([(user, PING) for user in USERS for _ in range(2)], 10)
+        print(f"# {total(said) / 10:.0f} calls a second that ask for nothing")
+
+
 def polkit_rule(users):
     file_write(RULES, RULE.format(users=json.dumps(users)))
     os.chmod(RULES, 0o644)
@@ -126,6 +135,7 @@ def case_flood_of_checks():
         mark, pid = journal_mark(), unit_pid()
         calls = [(user, "Check", "san") for user in USERS for _ in range(2)]
         flood(calls, 1)  # what is to be allocated is
+        tell_floor()
         before, cpu, began = memory(), cpu_seconds(pid), time.monotonic()
         with Probes("192.0.2.10") as asked, Probes("192.0.2.11") as other:
             said = flood(calls, SECONDS)

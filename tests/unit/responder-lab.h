@@ -153,16 +153,14 @@ union socket_address {
 
 static inline socklen_t address_put(union socket_address *to, const char *text, uint16_t port)
 {
-	struct address from = address(text);
-
 	memset(to, 0, sizeof(*to));
-	if (from.family == ADDRESS_IPV4) {
+	if (!strchr(text, ':')) {
 		to->ipv4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
-		memcpy(&to->ipv4.sin_addr, from.bytes, 4);
+		ck_assert_int_eq(inet_pton(AF_INET, text, &to->ipv4.sin_addr), 1);
 		return sizeof(to->ipv4);
 	}
 	to->ipv6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	memcpy(&to->ipv6.sin6_addr, from.bytes, 16);
+	ck_assert_int_eq(inet_pton(AF_INET6, text, &to->ipv6.sin6_addr), 1);
 	return sizeof(to->ipv6);
 }
 

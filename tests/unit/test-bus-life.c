@@ -3,9 +3,24 @@
 #include "../../daemon/face/bus_private.h"
 #include "bus_world.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <sys/mman.h>
 
 static struct world world;
+static unsigned attaches_failing;
+
+/* sd-bus's own one, which may be short of memory or of epoll's watches. */
+int sd_bus_attach_event(sd_bus *bus, sd_event *event, int priority)
+{
+	int (*attach)(sd_bus *, sd_event *, int) =
+		(int (*)(sd_bus *, sd_event *, int))dlsym(RTLD_NEXT, "sd_bus_attach_event");
+
+	if (attaches_failing == 0)
+		return attach(bus, event, priority);
+	attaches_failing--;
+	return -ENOMEM;
+}
 
 static void open_world(void)
 {
@@ -164,6 +179,7 @@ START_TEST(gone_before_it_was_told)
 
 	ear_open(&added, "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
 	ear_open(&removed, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved");
+	ck_assert_ptr_nonnull(guest);
 	*guest = world.sample.peer[2];
 	snprintf(guest->name, sizeof(guest->name), "guest");
 	bus_peer_added(world.bus, guest);
@@ -298,6 +314,7 @@ static unsigned managed_objects(void)
 /* So many of the first of the sample. */
 static void crowd(struct peer *peers, struct peer **list, unsigned count)
 {
+	ck_assert(peers && list);
 	for (unsigned i = 0; i < count; i++) {
 		peers[i] = world.sample.peer[0];
 		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);
@@ -391,6 +408,27 @@ START_TEST(costly_calls_are_spread)
 	/* then it is there for everybody at once */
 	WORLD_UNTIL(&world, sd_bus_get_event(world.bus->connection) != NULL);
 	world.sample.roster.peer_count = 3;
+	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
+	ck_assert_uint_eq(world.check_count, 1);
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+END_TEST
+
+/* The rest is over while there is no memory to read the bus again: it is read once there is. */
+START_TEST(rest_ends_without_memory)
+{
+	struct peer *peers = calloc(LISTED, sizeof(*peers));
+	struct peer **list = calloc(LISTED, sizeof(*list));
+	unsigned answered = 0;
+
+	crowd(peers, list, LISTED);
+	call_begin(world.client, "ListPeers", on_listed, &answered);
+	WORLD_UNTIL(&world, sd_bus_get_event(world.bus->connection) == NULL);
+	attaches_failing = 2;
+	WORLD_UNTIL(&world, attaches_failing == 0);
+	WORLD_UNTIL(&world, answered == 1 && sd_bus_get_event(world.bus->connection) != NULL);
 	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
 	ck_assert_uint_eq(world.check_count, 1);
 	world.sample.roster.peer_count = 0;
@@ -500,6 +538,54 @@ START_TEST(too_much_for_one_message)
 }
 END_TEST
 
+/* What the build made, beside this test. */
+static void exec_ctl(int out)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *end;
+
+	path[length > 0 ? length : 0] = '\0';
+	for (unsigned i = 0; i < 3 && (end = strrchr(path, '/')); i++)
+		*end = '\0';
+	strcat(path, "/daemon/mtuwatchctl");
+	dup2(out, STDOUT_FILENO);
+	execl(path, "mtuwatchctl", "--json=short", "check", NULL);
+	_exit(127);
+}
+
+/* The tool finds out by itself what then still tells everything. */
+START_TEST(tool_reads_one_by_one)
+{
+	static struct peer peers[100];
+	static struct peer *list[100];
+	int out = memfd_create("checked", MFD_CLOEXEC), status = 0;
+	unsigned count = 0;
+	char *text;
+	pid_t pid;
+
+	crowd(peers, list, 100);
+	world.bus->message_largest = 100000;
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		exec_ctl(out);
+	WORLD_UNTIL(&world, waitpid(pid, &status, WNOHANG) == pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_le(WEXITSTATUS(status), 3);
+	text = calloc(1, (size_t)lseek(out, 0, SEEK_END) + 1);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_int_gt(pread(out, text, (size_t)lseek(out, 0, SEEK_END), 0), 0);
+	for (const char *at = text; (at = strstr(at, "\"Name\":\"peer-")); at++)
+		count++;
+	ck_assert_uint_eq(count, 100);
+	ck_assert_uint_eq(world.check_count, 1);
+	free(text);
+	close(out);
+	world.sample.roster.peer_count = 3;
+}
+END_TEST
+
 START_TEST(managed)
 {
 	ck_assert_uint_eq(managed_objects(), 5);
@@ -552,6 +638,7 @@ static char *interface_text(const char *text, const char *interface)
 	to = strstr(from, "</interface>");
 	ck_assert_ptr_nonnull(to);
 	out = end = calloc(1, (size_t)(to - from) + 1);
+	ck_assert_ptr_nonnull(out);
 	for (; from < to; from++)
 		if (*from != ' ' && *from != '\n')
 			*end++ = *from;
@@ -566,6 +653,7 @@ static char *file_text(const char *interface)
 	snprintf(path, sizeof(path), "%s/conf/%s.xml", SOURCE_FOLDER, interface);
 	in = fopen(path, "re");
 	ck_assert_msg(in, "%s: %s", path, strerror(errno));
+	ck_assert_ptr_nonnull(text);
 	ck_assert_uint_gt(fread(text, 1, 65535, in), 0);
 	fclose(in);
 	return text;
@@ -699,6 +787,17 @@ START_TEST(bus_that_goes_and_comes_again)
 }
 END_TEST
 
+/* That it is lost was not told, for lack of memory; and nothing of note happens. */
+START_TEST(loss_that_is_not_told)
+{
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_close(world.bus->connection);
+	WORLD_UNTIL(&world, !world_has_name(&world, world.client));
+	WORLD_UNTIL(&world, world_has_name(&world, world.client));
+	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
+}
+END_TEST
+
 static void add_all(TCase *test)
 {
 	tcase_add_test(test, peer_change_is_signalled);
@@ -710,13 +809,16 @@ static void add_all(TCase *test)
 	tcase_add_test(test, objects_come_and_go);
 	tcase_add_test(test, managed);
 	tcase_add_test(test, costly_calls_are_spread);
+	tcase_add_test(test, rest_ends_without_memory);
 	tcase_add_test(test, results_are_shared);
 	tcase_add_test(test, costly_answers_are_shared);
 	tcase_add_test(test, too_much_for_one_message);
+	tcase_add_test(test, tool_reads_one_by_one);
 	tcase_add_test(test, ten_thousand_peers);
 	tcase_add_test(test, introspection_is_documented);
 	tcase_add_test(test, second_daemon_goes_on_without_the_name);
 	tcase_add_test(test, bus_that_goes_and_comes_again);
+	tcase_add_test(test, loss_that_is_not_told);
 }
 
 int main(void)

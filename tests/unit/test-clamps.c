@@ -38,12 +38,27 @@ static uint32_t used(const char *to, const char *from)
 	return mtu;
 }
 
+/* A link that comes up has an address and routes of its own, a while after it was told to. */
+static void links_settle(unsigned links)
+{
+	time_t end = time(NULL) + 30;
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "[ $(ip -6 route show table local type local | grep -c '^local fe80') = %u ]",
+		 links);
+	while (system(command) != 0)
+		ck_assert_msg(time(NULL) < end, "no link-local addresses");
+}
+
 static void setup(void)
 {
 	netns_enter();
+	run("sysctl -qw net.ipv6.conf.default.accept_dad=0");
 	run("ip link add eth0 mtu 9000 type veth peer name p0 mtu 9000");
 	run("ip link add eth1 mtu 9000 type veth peer name p1 mtu 9000");
 	run("for d in eth0 eth1 p0 p1; do ip link set $d up; done");
+	links_settle(4);
 	run("ip address add 192.0.2.1/24 dev eth0; ip address add 192.0.2.102/24 dev eth0");
 	run("ip address add 10.0.0.1/24 dev eth1");
 	run("ip address add 2001:db8:1::1/64 dev eth0 nodad");

@@ -240,6 +240,7 @@ START_TEST(ten_thousand)
 	FILE *out = open_memstream(&text, &size);
 	double seconds;
 
+	ck_assert_ptr_nonnull(out);
 	for (unsigned i = 0; i < 10000; i++)
 		fprintf(out, "[Peer peer-%u]\nAddress=10.%u.%u.1\nExpectMTU=9000\nPort=3260\n\n",
 			i * 7919 % 10000, i / 256, i % 256);

@@ -16,7 +16,7 @@ static char *sample(bool uncomment)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	ck_assert_ptr_nonnull(file);
+	ck_assert(file && out);
 	while (fgets(line, sizeof(line), file)) {
 		bool key = line[0] == '#' && (line[1] == '[' || (line[1] >= 'A' && line[1] <= 'Z'));
 
@@ -70,6 +70,7 @@ START_TEST(manual_is_complete)
 
 	ck_assert_ptr_nonnull(file);
 	out = open_memstream(&examples, &examples_size);
+	ck_assert_ptr_nonnull(out);
 	while (fgets(line, sizeof(line), file)) {
 		if (line[0] == '[')
 			example = true;
@@ -86,6 +87,7 @@ START_TEST(manual_is_complete)
 
 	rewind(file);
 	text = calloc(1, 1U << 16);
+	ck_assert_ptr_nonnull(text);
 	size = fread(text, 1, (1U << 16) - 1, file);
 	ck_assert_uint_gt(size, 1000);
 	fclose(file);

@@ -409,6 +409,7 @@ START_TEST(many)
 	struct connection connection = live(ADDRESS_IPV4, 1500);
 	double begun, spent;
 
+	ck_assert(paths && list);
 	for (unsigned i = 0; i < MANY; i++) {
 		paths[i] = measured(ADDRESS_IPV4, 9000, 9000);
 		/* in no order */
@@ -443,37 +444,39 @@ static bool told(const struct path *path)
 	return findings_find(&findings, FINDING_SOCKET_MSS_BELOW_PATH) != NULL;
 }
 
-/* Looks once a second from `from` to `until`, with this connection (NULL: none). */
-static struct sockets_news looks(struct path *path, const struct connection *connection,
-				 unsigned from, unsigned until)
+/* Looks once a second from `from` to `until`, with this connection (NULL: none). Valid until the next
+ * one. */
+static const struct sockets_news *looks(struct path *path, const struct connection *connection,
+					unsigned from, unsigned until)
 {
-	struct sockets_news news = {0};
+	static struct sockets_news news;
 
+	memset(&news, 0, sizeof(news));
 	for (unsigned i = from; i < until; i++) {
 		struct tally tally = look(path, connection, connection ? 1 : 0, MTU_PROBING_OFF);
 
 		path_on_connections(path, &tally, i * SEC, &news);
 	}
-	return news;
+	return &news;
 }
 
 START_TEST(comes_and_goes)
 {
 	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
 	struct connection small = live(ADDRESS_IPV4, 1500), full = live(ADDRESS_IPV4, 9000);
-	struct sockets_news news = looks(&path, &small, 10, 11);
+	const struct sockets_news *news = looks(&path, &small, 10, 11);
 
-	ck_assert(!told(&path) && news.restless && news.mss_changed);
+	ck_assert(!told(&path) && news->restless && news->mss_changed);
 	looks(&path, &full, 11, 12);
 	looks(&path, &small, 12, 13);
 	ck_assert(!told(&path));
 	news = looks(&path, &small, 13, 14);
-	ck_assert(told(&path) && news.lint && !news.restless);
+	ck_assert(told(&path) && news->lint && !news->restless);
 	/* gone after a while without */
 	looks(&path, &full, 14, 23);
 	ck_assert(told(&path));
 	news = looks(&path, &full, 23, 24);
-	ck_assert(!told(&path) && news.lint);
+	ck_assert(!told(&path) && news->lint);
 	/* what comes and goes stays a finding for longer each time */
 	looks(&path, &small, 30, 32);
 	ck_assert(told(&path));
@@ -649,13 +652,13 @@ START_TEST(a_stall_asks_and_a_round_tells)
 
 	settings.interval_usec = 3600 * SEC;
 	path.evidence = (struct evidence){.outcome = OUTCOME_FULL, .full = 9000, .passes = 9000};
-	ck_assert(looks(&path, &connection, 10, 11).ask);
+	ck_assert(looks(&path, &connection, 10, 11)->ask);
 	connection = stuck(5);
 	/* asked for once, then at growing intervals */
-	ck_assert(!looks(&path, &connection, 11, 12).ask);
-	ck_assert(looks(&path, &connection, 12, 13).ask);
-	ck_assert(!looks(&path, &connection, 13, 16).ask);
-	ck_assert(looks(&path, &connection, 16, 17).ask);
+	ck_assert(!looks(&path, &connection, 11, 12)->ask);
+	ck_assert(looks(&path, &connection, 12, 13)->ask);
+	ck_assert(!looks(&path, &connection, 13, 16)->ask);
+	ck_assert(looks(&path, &connection, 16, 17)->ask);
 	/* the full size passes: a dead flow, or another way */
 	path.ended_usec = 17 * SEC;
 	ck_assert(!stall_told(&path));
@@ -685,22 +688,22 @@ START_TEST(a_stall_asks_and_a_round_tells)
 	/* moving again is worth a round where there was a fault */
 	path.announced.verdict = VERDICT_BLACK_HOLE;
 	path.began_usec = 19 * SEC;
-	ck_assert(looks(&path, &good, 20, 21).ask);
+	ck_assert(looks(&path, &good, 20, 21)->ask);
 	/* the round that is under way, or has just ended, saw the time before */
-	ck_assert(looks(&path, &good, 21, 22).ask);
-	ck_assert(looks(&path, &good, 22, 23).restless);
+	ck_assert(looks(&path, &good, 21, 22)->ask);
+	ck_assert(looks(&path, &good, 22, 23)->restless);
 	path.began_usec = 23 * SEC;
-	ck_assert(!looks(&path, &good, 23, 24).ask);
-	ck_assert(!looks(&path, &good, 24, 25).restless);
+	ck_assert(!looks(&path, &good, 23, 24)->ask);
+	ck_assert(!looks(&path, &good, 24, 25)->restless);
 	ck_assert(!stall_told(&path));
 	/* no fault is left, or no round can begin: none is owed */
 	looks(&path, &connection, 25, 26);
 	path.facts.trouble = REASON_NO_ROUTE;
-	ck_assert(!looks(&path, &good, 26, 27).ask);
+	ck_assert(!looks(&path, &good, 26, 27)->ask);
 	path.facts.trouble = REASON_NONE;
 	looks(&path, &connection, 27, 28);
 	path.announced.verdict = VERDICT_CONSISTENT;
-	ck_assert(!looks(&path, &good, 28, 29).ask);
+	ck_assert(!looks(&path, &good, 28, 29)->ask);
 }
 END_TEST
 
@@ -770,20 +773,20 @@ START_TEST(fresh_memory_asks)
 {
 	struct path path = measured(ADDRESS_IPV4, 9000, 9000);
 	struct connection small = live(ADDRESS_IPV4, 1500);
-	struct sockets_news news;
+	const struct sockets_news *news;
 
 	small.pmtu = 1500;
-	ck_assert(!looks(&path, &small, 10, 11).ask);
+	ck_assert(!looks(&path, &small, 10, 11)->ask);
 	path.route.kernel_mtu = 1500;
 	path.route.exception_sec = 599;
 	ck_assert(path_cache_is_news(&path));
 	news = looks(&path, &small, 11, 12);
-	ck_assert(news.ask);
+	ck_assert(news->ask);
 	ck_assert(!told(&path));
 	path.measured_beside = 1500;
 	ck_assert(!path_cache_is_news(&path));
 	news = looks(&path, &small, 12, 14);
-	ck_assert(!news.ask);
+	ck_assert(!news->ask);
 	ck_assert(told(&path));
 }
 END_TEST

@@ -183,6 +183,7 @@ START_TEST(list_looks_like_once)
 	fclose(out);
 	document = example_document(&sample);
 	ours = printed(print_table, &command, document);
+	ck_assert_ptr_nonnull(ours);
 	for (char *blank = ours; (blank = strstr(blank, " \n"));)
 		memmove(blank, blank + 1, strlen(blank)), blank -= blank > ours;
 	ck_assert_str_eq(ours, theirs);
@@ -211,6 +212,7 @@ START_TEST(one_fault_is_said_once)
 	sample.link[1].findings = path->dossier->findings;
 	document = example_document(&sample);
 	text = printed(show_faults, &command, document);
+	ck_assert_ptr_nonnull(text);
 	ck_assert_ptr_nonnull(
 		strstr(text, "warning: peer san-a (192.0.2.10) by eth1: misconfigured"));
 	ck_assert_ptr_null(strstr(strstr(text, "warning: ") + 1, "warning: "));

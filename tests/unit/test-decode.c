@@ -101,11 +101,10 @@ static struct bytes report_ipv6(uint8_t type, uint8_t code, uint32_t mtu)
 static bool decode_exactly(bool ipv6, const struct bytes *bytes, size_t captured,
 			   struct answer *ret)
 {
-	uint8_t *copy = malloc(captured + 1);
+	uint8_t *copy = malloc(captured > 0 ? captured : 1);
 	bool valid;
 
 	ck_assert_ptr_nonnull(copy);
-	copy = realloc(copy, captured > 0 ? captured : 1);
 	memcpy(copy, bytes->data, captured);
 	valid = ipv6 ? decode_icmpv6(copy, captured, bytes->length, ret)
 		     : decode_icmp(copy, captured, bytes->length, ret);

@@ -60,6 +60,7 @@ static void assert_unique(const char *text)
 	unsigned count = 0, room = occurrences(text, "\n");
 	char **keys = calloc(room, sizeof(*keys));
 
+	ck_assert_ptr_nonnull(keys);
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
 		size_t length = strcspn(line, "\n");
 
@@ -459,6 +460,7 @@ START_TEST(ten_thousand_peers)
 	char *line = NULL;
 
 	example_init(&sample);
+	ck_assert(peers && list && out);
 	for (unsigned i = 0; i < MANY; i++) {
 		peers[i] = sample.peer[0];
 		snprintf(peers[i].name, sizeof(peers[i].name), "peer-%05u", i);

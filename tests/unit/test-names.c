@@ -65,6 +65,7 @@ static unsigned threads(void)
 	DIR *tasks = opendir("/proc/self/task");
 	unsigned count = 0;
 
+	ck_assert_ptr_nonnull(tasks);
 	for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks))
 		count += entry->d_name[0] != '.';
 	closedir(tasks);

@@ -204,6 +204,55 @@ START_TEST(a_check_endures_a_long_storm)
 }
 END_TEST
 
+static bool far_refuses_large(struct scene *scene, struct answer *answer)
+{
+	if (answer->size <= scene->limit)
+		return true;
+	answer->kind = ANSWER_REFUSED;
+	answer->error = -EMSGSIZE;
+	return true;
+}
+
+static void scene_hears(struct scene *scene, uint32_t mtu)
+{
+	scene->link.mtu = mtu;
+	ck_assert(scene_look(scene));
+	path_restart(&scene->path, scene->now);
+}
+
+/* What this host refuses while its own link changes is no packet filter, and no word of the path. The
+ * kernel knows of each change before the daemon hears of it. */
+START_TEST(a_storm_of_sizes_is_no_fault)
+{
+	bool endured = false;
+	struct scene scene;
+
+	scene_init(&scene, _i % 2 ? ADDRESS_IPV6 : ADDRESS_IPV4);
+	scene.far = far_refuses_large;
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	for (uint64_t began = scene.now; scene.now < began + 60 * USEC_PER_SEC;) {
+		scene.limit = 1300;
+		while (!scene.path.check)
+			scene_go_on(&scene);
+		scene_hears(&scene, 1300);
+		if (_i > 1)
+			scene_hears(&scene, 9000);
+		while (scene.path.check)
+			scene_go_on(&scene);
+		endured |= scene.path.outdated;
+		scene.limit = 9000;
+		if (_i <= 1)
+			scene_hears(&scene, 9000);
+		assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	}
+	ck_assert(endured);
+	scene_rounds(&scene, 1);
+	assert_said(&scene, VERDICT_CONSISTENT, 9000);
+	ck_assert(path_is_settled(&scene.path));
+}
+END_TEST
+
 /* One that never says the same twice does not hold up all others. */
 START_TEST(urgent_for_a_while)
 {
@@ -507,6 +556,7 @@ int main(void)
 	tcase_add_loop_test(test, each_detail, 0, 9);
 	tcase_add_test(test, another_number_is_no_silence_of_the_router);
 	tcase_add_test(test, a_check_endures_a_long_storm);
+	tcase_add_loop_test(test, a_storm_of_sizes_is_no_fault, 0, 4);
 	tcase_add_test(test, urgent_for_a_while);
 	tcase_add_loop_test(test, explained_by_the_link, 0, 3);
 	tcase_add_test(test, explains_no_other_verdict);

@@ -109,7 +109,7 @@ START_TEST(budget_holds_and_is_used)
 			struct budget budget;
 			uint64_t now_usec = 77, gap_usec = sizes[j] * USEC_PER_SEC / rates[i] / 5;
 			uint64_t passed, least, burst = rates[i] > 131072 ? rates[i] : 131072;
-			uint64_t usec = gap_usec * 20000 + burst * 10 * USEC_PER_SEC / rates[i];
+			uint64_t usec = gap_usec * 20000 + burst * 2 * USEC_PER_SEC / rates[i];
 
 			budget_init(&budget, rates[i], now_usec);
 			gap_usec += gap_usec == 0;

@@ -119,6 +119,7 @@ static void put_together(char *text)
 {
 	char *to = text;
 
+	ck_assert_ptr_nonnull(text);
 	while (*text) {
 		if (strncmp(text, "\\\n", 2) == 0) {
 			text += 2;

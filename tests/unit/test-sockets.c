@@ -290,6 +290,7 @@ START_TEST(ten_thousand)
 	long before;
 	pid_t far;
 
+	ck_assert_ptr_nonnull(fds);
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
 		printf("# no more than the usual files: fewer connections are not worth a figure\n");
 		free(fds);

@@ -62,6 +62,7 @@ static char *list_text(const struct storage_list *list)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
+	ck_assert_ptr_nonnull(out);
 	for (unsigned i = 0; i < list->count; i++) {
 		fputs(i ? "; " : "", out);
 		storage_print(out, &list->list[i]);
@@ -310,6 +311,7 @@ START_TEST(table_endless)
 	struct storage_list list = {0};
 	FILE *file = fopen("mountinfo", "we");
 
+	ck_assert_ptr_nonnull(file);
 	for (unsigned i = 0; i < 10000; i++)
 		fprintf(file, "%u 22 0:41 / /m%u rw - nfs4 nas:/ rw,addr=10.0.%u.%u\n", i, i,
 			i / 250, 1 + i % 250);
