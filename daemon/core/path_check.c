@@ -379,13 +379,13 @@ static void path_take_sample(struct path *path, struct check_result *result)
 
 	if (!result->sampled || result->lossy_there || result->lossy_back)
 		return;
-	if (slow && passed) {
+	if (slow) {
 		loss_add(&path->full_loss, result->full);
 		loss_add(&path->control_loss, result->control);
-		result->lossy_there = loss_is_clear(path->full_loss, path->control_loss);
+		result->lossy_there = passed && loss_is_clear(path->full_loss, path->control_loss);
 	}
-	/* it was looked into: suspicion begins anew; and what never passes says nothing of what does */
-	if (!slow || !passed || path->full_loss.sent > SLOW_SAMPLES_MOST) {
+	/* it was looked into: suspicion begins anew */
+	if (!slow || path->full_loss.sent > SLOW_SAMPLES_MOST) {
 		path->full_loss = (struct loss){ 0, 0 };
 		path->control_loss = (struct loss){ 0, 0 };
 	}
