@@ -402,36 +402,17 @@ static uint64_t plan_search(struct round *round, uint32_t floor, uint64_t now_us
 	return 0;
 }
 
-/* This host itself lost some of it. */
-static bool round_has_void(const struct round *round)
-{
-	for (unsigned i = 0; i < round->tries.count; i++)
-		if (round->tries.list[i].state == TRY_VOID)
-			return true;
-	return false;
-}
-
-/* The answers ended, or so few of them came that hundreds of tries found no end: who limits them answers
- * one packet a second better. */
-static bool round_dried_up(const struct round *round, uint32_t floor, bool used_up)
-{
-	bool starved = used_up && !round->settings.gentle && !round_has_void(round);
-
-	return floor > 0 && (round_dead_bursts(round) >= DEAD_BURSTS || starved);
-}
-
 uint64_t round_plan(struct round *round, uint64_t now_usec)
 {
 	uint32_t floor = search_floor(&round->tries);
-	bool used_up;
 
 	round->settling = false;
 	round->now_usec = now_usec;
 	if (floor >= round->goal)
 		return round_finish(round, OUTCOME_FULL);
-	used_up = round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST;
-	round->evidence.dried_up = round_dried_up(round, floor, used_up);
-	if (used_up || now_usec - round->began_usec > round->settings.longest_usec || round->evidence.dried_up)
+	round->evidence.dried_up = floor > 0 && round_dead_bursts(round) >= DEAD_BURSTS;
+	if (round->tries.count + BURST_LARGEST > TRIES_LARGEST || round->bursts >= BURSTS_MOST ||
+	    now_usec - round->began_usec > round->settings.longest_usec || round->evidence.dried_up)
 		return round_finish(round, OUTCOME_UNDECIDED);
 	if (round->tries.view == VIEW_FORWARD && floor <= round->settings.plain && floor > 0)
 		return plan_connected(round);

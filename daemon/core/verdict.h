@@ -90,7 +90,7 @@ struct evidence {
 	uint32_t passes;          /* largest answered size, 0 none */
 	uint32_t return_passes;   /* PROBE_RESPONDER: largest size that came back, 0 unknown */
 	uint8_t distance;         /* hops to who answered, plus 1; 0 unknown */
-	bool dried_up;            /* the answers ended in the midst of it, or too few came to find an end */
+	bool dried_up;            /* in the midst of it the answers ended, small ones too */
 	bool cut_short;           /* the full size's echo came back shorter than it went */
 	bool connects;            /* a plain SYN is answered, one with data is not */
 	uint32_t fragment;        /* largest fragment of the full size's reply, 0 it came whole */

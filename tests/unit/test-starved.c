@@ -87,29 +87,6 @@ START_TEST(flows_beside_a_router)
 }
 END_TEST
 
-/* So few answers keep a search going until its tries are used up: one a second shows the leg. */
-START_TEST(silent_leg)
-{
-	/* cookies are answers too, which few of them leave no room for */
-	const unsigned kinds[] = { SYN, rates[_i] < 5 ? SYN : RESPONDER, ECHO };
-
-	for (unsigned seed = 0; seed < SEEDS; seed++) {
-		struct world world;
-		struct life life;
-
-		starved_init(&world, &life, rates[_i], seed);
-		world.kinds = kinds[seed % 3];
-		life.path.flow_count = 2 + seed % 3;
-		life_run(&life, &world, 5);
-		world.limit_flow[1] = 8030 - 411 * seed;
-		life_run(&life, &world, 60);
-		ck_assert_msg(life.path.announced.verdict == VERDICT_PARTIAL,
-			      "%u a second, seed %u: verdict %d, %u bytes", rates[_i], seed,
-			      life.path.announced.verdict, life.path.announced.path_mtu);
-	}
-}
-END_TEST
-
 /* The flow that is asked first gets all the answers. When they are asked one by
  * one nothing is wrong, and so they are the second time. */
 START_TEST(leg_mended)
@@ -165,7 +142,6 @@ int main(void)
 	tcase_add_loop_test(all, hole_on_the_way_back, 0, RATES);
 	tcase_add_loop_test(all, small_ones_go_first, 0, RATES);
 	tcase_add_loop_test(all, flows_beside_a_router, 0, RATES);
-	tcase_add_loop_test(all, silent_leg, 0, RATES);
 	tcase_add_loop_test(all, leg_mended, 0, RATES);
 	tcase_add_loop_test(all, life_is_no_proof, 0, 2);
 	suite_add_tcase(suite, all);
