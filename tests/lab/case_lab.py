@@ -7,17 +7,23 @@ from cases import case, equal
 from topology import A, B, FAMILIES, FAR, R1, direct, limit, routed, switched
 from wire import ECHO_REPLY, TOO_BIG, Sniffer, echo, forge
 
+def passes(space, address, size):
+    """With time for neighbours to be found: a link that was just made may lose the first question."""
+    return echo(space, address, size, wait=20.0)
+
+
 def exact(space, address, size, full):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         sizes = (size - 1, size, size + 1, full)
-        got = list(pool.map(lambda s: echo(space, address, s), sizes))
+        got = list(pool.map(lambda s: passes(space, address, s) if s <= size else
+                            echo(space, address, s), sizes))
     equal(f"{address} {sizes}", got, [True, True, False, False])
 
 
 @case("lab limit", "a switch that carries exactly so much", *FAMILIES)
 def lab_limit(network, family):
     a, b, s1 = switched(network)
-    assert echo(a, B[family], 9000)
+    assert passes(a, B[family], 9000)
     for size in (1500, 4321):
         limit(s1, size)
         exact(a, B[family], size, 9000)
@@ -30,7 +36,7 @@ def lab_drop(network, family):
     b.drop_above(1400, "eth0")
     exact(a, B[family], 1400, 9000)
     b.unfilter("above")
-    assert echo(a, B[family], 9000)
+    assert passes(a, B[family], 9000)
 
 
 @case("lab reports", "routers report, and do not where they are kept from it", *FAMILIES)
@@ -54,7 +60,7 @@ def lab_forge(network, family):
     sniffer = Sniffer(network, a, "eth0")
     # an echo reply of A's own is what a kernel believes whatever sockets are open
     far = network.spaces["B"]
-    assert echo(far, A[family], 1000)
+    assert passes(far, A[family], 1000)
     number = ECHO_REPLY[4 if family == "ipv4" else 6]
     reply = sniffer.last(lambda p: p.outgoing and p.kind == number)
     forge(r1, "near", a.hardware_address("eth0"), R1[family], A[family], 1300, reply.bytes)
