@@ -314,6 +314,15 @@ static int release_allowed(struct bus_check *check, sd_bus_error *error)
 
 static int method_release(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
+	const char *name;
+	int r = sd_bus_message_read(call, "s", &name);
+
+	if (r < 0)
+		return r;
+	/* the call is kept while it waits */
+	if (strlen(name) > PEER_NAME_LONGEST)
+		return sd_bus_error_set(error, BUS_NAME ".NoSuchPeer",
+					"no peer and no link has so long a name");
 	return bus_authorize(userdata, call, BUS_NAME ".manage", release_allowed, error);
 }
 

@@ -19,6 +19,8 @@ static inline void request_free(struct config_peer **request)
 #define _free_request_ __attribute__((cleanup(request_free)))
 
 #define NUMBER_SIZE 16
+/* A call is kept while it waits: no more of it than names of links and a host need. */
+#define TEXT_LONGEST 1024
 
 /* The options have the names of the keys that say the same in the configuration. */
 static const struct option {
@@ -74,7 +76,8 @@ static int value_read(sd_bus_message *call, const struct option *option,
 	return sd_bus_message_read(call, "v", "s", ret);
 }
 
-static int option_read(sd_bus_message *call, struct config_peer *request, sd_bus_error *error)
+static int option_read(sd_bus_message *call, struct config_peer *request, unsigned *seen,
+		       sd_bus_error *error)
 {
 	const struct option *option;
 	const char *name, *text, *type;
@@ -91,6 +94,9 @@ static int option_read(sd_bus_message *call, struct config_peer *request, sd_bus
 					 "There is no option \"%s\": expected Interface, "
 					 "ExpectMTU, Method, Port or Flows",
 					 name);
+	if (*seen & 1U << (option - options))
+		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "%s is given twice", name);
+	*seen |= 1U << (option - options);
 	r = sd_bus_message_peek_type(call, NULL, &type);
 	if (r < 0)
 		return r;
@@ -101,19 +107,23 @@ static int option_read(sd_bus_message *call, struct config_peer *request, sd_bus
 	r = value_read(call, option, number, &text);
 	if (r < 0)
 		return r;
+	if (strlen(text) > TEXT_LONGEST)
+		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS,
+					 "%s: expected no more than %d bytes", name, TEXT_LONGEST);
 	r = config_peer_set(request, name, text, &why);
 	return r == -EINVAL ? bad_option(name, text, why, error) : r;
 }
 
 static int options_read(sd_bus_message *call, struct config_peer *request, sd_bus_error *error)
 {
+	unsigned seen = 0;
 	int r;
 
 	r = sd_bus_message_enter_container(call, 'a', "{sv}");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_enter_container(call, 'e', "sv")) > 0) {
-		r = option_read(call, request, error);
+		r = option_read(call, request, &seen, error);
 		if (r < 0)
 			return r;
 		r = sd_bus_message_exit_container(call);
@@ -132,6 +142,9 @@ static int request_fill(sd_bus_message *call, struct config_peer *request, sd_bu
 	r = sd_bus_message_read(call, "s", &address);
 	if (r < 0)
 		return r;
+	if (strlen(address) > TEXT_LONGEST)
+		return sd_bus_error_setf(error, BUS_NAME ".BadAddress",
+					 "expected an address of no more than %d bytes", TEXT_LONGEST);
 	r = config_peer_set(request, "Address", address, &why);
 	if (r < 0)
 		return r == -EINVAL ? bad_address(address, why, error) : r;

@@ -162,6 +162,31 @@ START_TEST(wrong_options)
 }
 END_TEST
 
+/* A call is kept while somebody is asked for a password: no user fills the daemon's memory by it. */
+START_TEST(endless_texts)
+{
+	const size_t length = 1 << 20;
+	char *blanks = malloc(length + 1);
+	sd_bus_message *call;
+
+	ck_assert_ptr_nonnull(blanks);
+	memset(blanks, ' ', length);
+	blanks[length] = '\0';
+	assert_error(probe_plain(world.client, blanks), "org.mtuwatch1.BadAddress", "1024 bytes");
+	memcpy(blanks, "eth0", 4);
+	assert_error(probe_text("192.0.2.1", "Interface", blanks), SD_BUS_ERROR_INVALID_ARGS,
+		     "Interface: expected no more than 1024 bytes");
+	call = probe_call(world.client, "192.0.2.1");
+	ck_assert_int_ge(sd_bus_message_append(call, "a{sv}", 2, "Flows", "u", 2U, "Flows", "u", 2U), 0);
+	assert_error(call, SD_BUS_ERROR_INVALID_ARGS, "Flows is given twice");
+	call = world_message(world.client, "/org/mtuwatch1", MANAGER, "Release");
+	ck_assert_int_ge(sd_bus_message_append(call, "s", blanks), 0);
+	assert_error(call, "org.mtuwatch1.NoSuchPeer", "so long a name");
+	ck_assert_uint_eq(world.probe_count, 0);
+	free(blanks);
+}
+END_TEST
+
 START_TEST(refused)
 {
 	sd_bus_message *reply;
@@ -255,6 +280,7 @@ int main(void)
 	tcase_add_test(served, name_without_options);
 	tcase_add_test(served, no_address);
 	tcase_add_test(served, wrong_options);
+	tcase_add_test(served, endless_texts);
 	tcase_add_test(served, refused);
 	tcase_add_test(served, others_may_not);
 	tcase_add_test(served, caller_that_leaves);
