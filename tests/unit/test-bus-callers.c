@@ -142,6 +142,12 @@ static void checks_begin(sd_bus *client, unsigned count, unsigned *busy)
 				 0);
 }
 
+static void connections_end(sd_bus **connections, unsigned count)
+{
+	while (count > 0)
+		sd_bus_close_unref(connections[--count]);
+}
+
 /* Who calls without end, on as many connections as he likes, is in nobody's way but his own. */
 START_TEST(no_user_takes_all_the_room)
 {
@@ -160,8 +166,7 @@ START_TEST(no_user_takes_all_the_room)
 	sd_bus_message_unref(world_check(&world, world.client, "san-a"));
 	ck_assert_uint_eq(world.check_count, 1);
 	ck_assert_uint_eq(busy, 4 * 64 - 32);
-	for (unsigned i = 0; i < 4; i++)
-		sd_bus_close_unref(flooding[i]);
+	connections_end(flooding, 4);
 	sd_bus_close_unref(other);
 	sd_bus_close_unref(authority);
 }
@@ -190,8 +195,7 @@ START_TEST(no_user_takes_all_places)
 	ck_assert_uint_eq(refused, 0);
 	while (world.held_count > 0)
 		bus_check_done(world.held[--world.held_count]);
-	for (unsigned i = 0; i < 20; i++)
-		sd_bus_close_unref(flooding[i]);
+	connections_end(flooding, 20);
 	sd_bus_close_unref(other);
 	sd_bus_close_unref(authority);
 }

@@ -324,6 +324,13 @@ static void crowd(struct peer *peers, struct peer **list, unsigned count)
 	world.sample.roster.peer_count = count;
 }
 
+static void crowd_end(struct peer *peers, struct peer **list)
+{
+	world.sample.roster.peer_count = 0;
+	free(list);
+	free(peers);
+}
+
 struct described {
 	unsigned good, busy;
 	unsigned numbers[4]; /* ReportsIgnored of each answer */
@@ -410,9 +417,7 @@ START_TEST(costly_calls_are_spread)
 	world.sample.roster.peer_count = 3;
 	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
 	ck_assert_uint_eq(world.check_count, 1);
-	world.sample.roster.peer_count = 0;
-	free(list);
-	free(peers);
+	crowd_end(peers, list);
 }
 END_TEST
 
@@ -431,9 +436,7 @@ START_TEST(rest_ends_without_memory)
 	WORLD_UNTIL(&world, answered == 1 && sd_bus_get_event(world.bus->connection) != NULL);
 	sd_bus_message_unref(world_check(&world, world.client, "peer-00001"));
 	ck_assert_uint_eq(world.check_count, 1);
-	world.sample.roster.peer_count = 0;
-	free(list);
-	free(peers);
+	crowd_end(peers, list);
 }
 END_TEST
 
